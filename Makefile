@@ -1,0 +1,40 @@
+# Every target works from a fresh clone: each sets up .venv itself.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+
+.PHONY: setup demo test serve lint bench lock
+
+setup: $(READY)
+
+$(READY): pyproject.toml requirements.lock
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Transom needs Python 3.11 or newer")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --require-hashes --requirement requirements.lock
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	touch $@
+
+demo: setup
+	$(BIN)/transom demo
+
+test: setup
+	$(BIN)/python -m pytest
+
+serve: setup
+	$(BIN)/transom serve
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: setup
+	$(BIN)/python -m bench
+
+# Pins every package, for every platform and Python from 3.11 on, with hashes and no addresses.
+lock: setup
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	  --no-emit-index-url --no-annotate --no-header --custom-compile-command "make lock" \
+	  --group test --group lint --group lock --group build --output-file requirements.lock pyproject.toml

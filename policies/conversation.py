@@ -1,0 +1,131 @@
+"""All that a policy may see of a request: messages, runs, units, tool calls, and whose words they are.
+
+Owns the dialect-free vocabulary. It must not know a vendor, a wire format or where bytes lie: an
+`Address` is opaque to policies and only the dialect that made it turns it back into bytes.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+Address = tuple[str | int, ...]
+"""Way from the top of a JSON body to a value in it: object keys and array indices, outermost first."""
+
+
+class Origin(StrEnum):
+    """Whose words a message holds. `UNKNOWN` counts as untrusted."""
+
+    OPERATOR = "operator"
+    AGENT = "agent"
+    TOOL = "tool"
+    MEMORY = "memory"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Strand:
+    """One decoded string of the body, a key or a value, with the way to it."""
+
+    address: Address
+    text: str = field(repr=False)
+    is_key: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One top-level member or one message as it came: the unit by which clean verdicts are kept.
+
+    `digest` is the SHA-256 of the raw bytes and of the piece's role in the body; equal digests are
+    equal pieces. `strands()` parses the piece whole and strictly (duplicate keys, surrogates, NaN
+    and depth refused with `ValueError`) and yields every string in it, keys included; for a
+    top-level member its own key comes first.
+    """
+
+    address: Address
+    digest: bytes
+    strands: Callable[[], tuple[Strand, ...]] = field(repr=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call that the model made. `arguments` is the JSON text as it stands, or free text."""
+
+    id: str
+    name: str
+    arguments: str = field(repr=False, default="")
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """One piece of third-party text that may be framed: a result string or one text part of it.
+
+    `address` leads to the JSON string that holds it. Where that string is itself a JSON text whose
+    leaves are framed one by one, `inner` is the way to the leaf inside it, else empty.
+    `source` is `tool:<name>`, `web:<title or url>`, `memory:<name>`. `call` is the id of the call
+    that it answers, empty where the dialect has none. `part` counts the text parts of one result
+    from 0. `message` is the index into `Conversation.messages`. `answered` says that a message of
+    the model follows, so that some model has read it.
+    """
+
+    address: Address
+    text: str = field(repr=False)
+    source: str
+    tool: str = ""
+    call: str = ""
+    part: int = 0
+    message: int = 0
+    answered: bool = False
+    inner: Address = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message, or one item of a Responses input. `role` is lower-case as the wire has it.
+
+    `calls` are made here, `answers` are the ids of the calls whose results stand here (an empty id
+    where the dialect has none). `sealed`: holds signed thinking or encrypted reasoning, which binds
+    everything before it.
+    """
+
+    index: int
+    address: Address
+    role: str
+    origin: Origin
+    digest: bytes
+    calls: tuple[ToolCall, ...] = ()
+    answers: tuple[str, ...] = ()
+    sealed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Messages `start` up to, not including, `stop` that lie between two outputs of the model."""
+
+    start: int
+    stop: int
+    answers_call: bool
+    has_user: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """A request body, read. `turn` is the index of the message at which the current turn starts.
+
+    `tools`: names of all tools declared anywhere in the body (a declaration without a name counts
+    under its type). `opaque`: places whose content cannot be read (images, PDFs, encrypted items).
+    `unknown`: fields or blocks of a kind that the dialect does not know; screened, never edited.
+    `held`: names of fields that lean on state the upstream holds (`previous_response_id`, …).
+    """
+
+    dialect: str
+    model: str
+    stream: bool
+    messages: tuple[Message, ...]
+    runs: tuple[Run, ...]
+    turn: int
+    units: tuple[Unit, ...]
+    tools: tuple[str, ...]
+    pieces: tuple[Piece, ...]
+    opaque: tuple[Address, ...] = ()
+    unknown: tuple[Address, ...] = ()
+    held: tuple[str, ...] = ()
