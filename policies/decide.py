@@ -1,0 +1,78 @@
+"""The decision about one request: the policies in their argued order.
+
+Owns the order and nothing else. It must not know a vendor, and it carries nothing out.
+
+    1  screen     reads what would leave, the client's own strings, before frames put marker lines
+                  between the halves of a secret; a local leg leaves nothing and is not read
+    2  envelope   last: nothing after it may touch untrusted text
+
+The proof (`policies.prove`) reads the finished body afterwards and shares no code with either.
+"""
+
+from collections.abc import Callable, Container, Sequence
+from dataclasses import dataclass
+from typing import assert_never
+
+from policies.conversation import Conversation, Piece
+from policies.decision import (
+    Allow,
+    BlockFallBackLocal,
+    Decision,
+    Leg,
+    Refusal,
+    Remembered,
+)
+from policies.egress import screen_outbound
+from policies.envelope.plan import plan_frames
+from policies.screening import Screen
+from policies.settings import Policies
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """What the screen reads with: the rules in force, and the digests already found clean by
+    exactly these rules. `around` are pieces beside the body: header values and the query."""
+
+    screen: Screen
+    known: Container[bytes]
+    around: Sequence[Piece] = ()
+
+
+def decide(
+    conversation: Conversation,
+    *,
+    watch: Watch | None,
+    remembered: Remembered,
+    policies: Policies,
+    draw: Callable[[], str],
+) -> Decision:
+    """Decide about a request. `watch` is None on a local leg.
+
+    `draw` returns 32 lower-case hex digits from the operating system's source, fresh on each call.
+    Raises `ValueError` when a piece is not JSON that may leave (duplicate keys, surrogates, …).
+    """
+    if watch is None:
+        plan = plan_frames(conversation, remembered, policies.envelope, draw)
+        return Decision(Leg.LOCAL, plan.frames, plan.policy_text, plan.adopted)
+    pieces = (*watch.around, *conversation.pieces)
+    result = screen_outbound(pieces, watch.screen, watch.known)
+    observed = ()
+    match result.verdict:
+        case Allow():
+            pass
+        case BlockFallBackLocal(code, findings):
+            if policies.egress.on_hit != "observe":
+                return Decision(Leg.CLOUD, refusal=Refusal(code, findings), clean=result.clean)
+            observed = findings
+        case other:
+            assert_never(other)
+    plan = plan_frames(conversation, remembered, policies.envelope, draw)
+    return Decision(
+        Leg.CLOUD,
+        plan.frames,
+        plan.policy_text,
+        plan.adopted,
+        observed=observed,
+        clean=result.clean,
+        screened=result.screened,
+    )
