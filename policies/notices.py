@@ -1,0 +1,364 @@
+"""Catalogue of notices: code → words, hint, severity, status. The only words for the owner.
+
+Owns what a refusal or a notice says and which outward face it has. It must not know a dialect,
+which dresses these words, nor who shows them. Codes and statuses are part of the outward contract:
+add, do not rename.
+"""
+
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Final, Literal
+
+from policies.decision import Finding
+
+Severity = Literal["info", "warning", "error"]
+
+FACT_LENGTH: Final = 120
+"""Longest fact shown, in characters; also the longest place that is ever shown."""
+
+TOLD: Final = 200
+"""Status of a notice that never ends a request: the model's own answer goes out beside it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """One thing that Transom may say. `says` may hold `{facts}`; `facts` names each of them with
+    the words that stand in while nothing is known. `status` is the HTTP status of the refusal,
+    `TOLD` if the notice never refuses. `hint` is the way out."""
+
+    code: str
+    status: int
+    severity: Severity
+    says: str
+    hint: str
+    facts: Mapping[str, str] = field(default_factory=dict)
+
+
+_ALL: Final = (
+    Notice(
+        "egress-blocked",
+        400,
+        "error",
+        "Kept from the cloud: {kinds} at {places}.",
+        "Take it out of the conversation or start a new one; then it can leave.",
+        {"kinds": "a secret", "places": "a place named in the log"},
+    ),
+    Notice(
+        "egress-ambiguous",
+        400,
+        "error",
+        "Kept from the cloud: {reason}.",
+        "Leave that part out, or use a local model.",
+        {"reason": "a part of the request could not be read for certain"},
+    ),
+    Notice(
+        "home-unavailable",
+        503,
+        "error",
+        "The local model {upstream} does not answer. Nothing was sent to a cloud instead.",
+        "Start it (for Ollama: `ollama serve`) and try again.",
+        {"upstream": "at home"},
+    ),
+    Notice(
+        "home-not-local",
+        400,
+        "error",
+        "Refused: {reason}. Nothing was sent.",
+        'Choose a model that runs on this node, or give this upstream `leg = "cloud"`.',
+        {"reason": "what is called local does not run at home"},
+    ),
+    Notice(
+        "home-context-too-small",
+        400,
+        "warning",
+        "The conversation does not fit the local model{model}.",
+        "Start a new conversation, or configure a local model with a larger context.",
+        {"model": ""},
+    ),
+    Notice(
+        "home-only",
+        400,
+        "warning",
+        "This conversation holds answers that must stay at home, so it does not go to a cloud.",
+        "Start a new conversation for the cloud.",
+    ),
+    Notice(
+        "not-minimal",
+        400,
+        "warning",
+        "Kept from the cloud: the request could not be cut down to the current turn.",
+        "Start a new conversation, or set `minimality.mode`.",
+    ),
+    Notice(
+        "read-loop",
+        400,
+        "warning",
+        "Stopped: the same call was made {times} with the same result.",
+        "Say what you are looking for, or raise the limits under `[limits]`.",
+        {"times": "again and again"},
+    ),
+    Notice(
+        "turn-limit",
+        400,
+        "warning",
+        "Stopped: this turn took more than {limit} rounds.",
+        "Ask for the next step yourself, or raise `limits.max_turns`.",
+        {"limit": "the allowed number of"},
+    ),
+    Notice(
+        "rate-soft",
+        TOLD,
+        "info",
+        "This client sends requests faster than usual: {rate}.",
+        "Look whether a loop is running; the hard limit is `limits.requests`.",
+        {"rate": "above the soft limit"},
+    ),
+    Notice(
+        "rate-hard",
+        429,
+        "warning",
+        "Too many requests: {rate}.",
+        "Wait as long as retry-after says, or raise `limits.requests`.",
+        {"rate": "above the hard limit"},
+    ),
+    Notice(
+        "tool-refused",
+        400,
+        "warning",
+        "The tool {tool} is not allowed here.",
+        "Grant it to this session (`transom allow`), or leave it out.",
+        {"tool": "that was asked for"},
+    ),
+    Notice(
+        "memory-refused",
+        400,
+        "warning",
+        "Not kept in memory: it comes from {source}.",
+        "Say it yourself if it should be remembered.",
+        {"source": "third-party text"},
+    ),
+    Notice(
+        "cloud-while-home-up",
+        TOLD,
+        "info",
+        "A cloud model was used although the local model is up.",
+        "Route the model home with a `[[route]]` if that was not meant.",
+    ),
+    Notice(
+        "unknown-endpoint",
+        404,
+        "warning",
+        "There is no such endpoint here{near}.",
+        "Check the base URL: Anthropic clients leave out /v1, OpenAI clients end in /v1.",
+        {"near": ""},
+    ),
+    Notice(
+        "endpoint-refused",
+        400,
+        "warning",
+        "{endpoint} is closed: what goes through it is not screened.",
+        'The owner can open it with `endpoints.open = ["{group}"]`.',
+        {"endpoint": "This endpoint", "group": "…"},
+    ),
+    Notice(
+        "body-too-large",
+        413,
+        "warning",
+        "The request body is larger than {limit}.",
+        "Send less, or raise `listen.max_body`.",
+        {"limit": "allowed"},
+    ),
+    Notice(
+        "body-invalid",
+        400,
+        "warning",
+        "The request body cannot be read for certain: {reason}.",
+        "Send one JSON object in UTF-8, without duplicate keys.",
+        {"reason": "it is not valid"},
+    ),
+    Notice(
+        "coding-unknown",
+        400,
+        "warning",
+        "The Content-Encoding of the request cannot be read{coding}.",
+        "Send identity, gzip, deflate or zstd.",
+        {"coding": ""},
+    ),
+    Notice(
+        "upstream-unreachable",
+        503,
+        "error",
+        "The upstream {upstream} cannot be reached: {reason}.",
+        "Check the network and its `base_url`; `transom check` reads the configuration.",
+        {"upstream": "for this model", "reason": "no connection"},
+    ),
+    Notice(
+        "upstream-timeout",
+        504,
+        "error",
+        "The upstream {upstream} did not answer in time{phase}.",
+        "Try again later, or raise the limit under `[timeouts]`.",
+        {"upstream": "for this model", "phase": ""},
+    ),
+    Notice(
+        "secrets-unreadable",
+        400,
+        "error",
+        "`screen.secrets_dir` cannot be read, so nothing leaves for a cloud.",
+        "Give Transom read access to it; it is read again within two seconds.",
+    ),
+    Notice(
+        "secrets-file-skipped",
+        TOLD,
+        "warning",
+        "A file under `screen.secrets_dir` is not looked for: {reason}.",
+        "Put one secret per file there, long enough to be told from ordinary text.",
+        {"reason": "it is too short, too large or not a regular file"},
+    ),
+    Notice(
+        "config-invalid",
+        TOLD,
+        "error",
+        "The configuration was not reloaded: {count}. The old one stays in force.",
+        "Run `transom check` to see every problem with its line.",
+        {"count": "it has problems"},
+    ),
+    Notice(
+        "marker-leak",
+        TOLD,
+        "warning",
+        "An answer repeats a frame's mark.",
+        "Nothing is to be done; marks are drawn anew for each message.",
+    ),
+    Notice(
+        "adopted",
+        TOLD,
+        "info",
+        "Tool results that a model had already read elsewhere left without a frame{count}.",
+        "Nothing is to be done; what comes from now on is framed.",
+        {"count": ""},
+    ),
+    Notice(
+        "unknown-part",
+        TOLD,
+        "info",
+        "The request holds a part of an unknown kind at {places}; it was screened, not framed.",
+        "Look for a newer Transom if the part carries tool results.",
+        {"places": "a place named in the log"},
+    ),
+    Notice(
+        "unframed-part",
+        TOLD,
+        "warning",
+        "A tool result at {places} could not be framed and left as it came.",
+        "Prefer tools that return text.",
+        {"places": "a place named in the log"},
+    ),
+    Notice(
+        "proof-failed",
+        400,
+        "error",
+        "Kept from the cloud: what was about to leave is not what was screened{places}.",
+        "This is a bug in Transom. Please report it with the request id; nothing was sent.",
+        {"places": ""},
+    ),
+    Notice(
+        "client-unknown",
+        401,
+        "warning",
+        "No known client token came with this request.",
+        "Send it as x-transom-token, or as the path prefix /t/<token>/ in the base URL.",
+    ),
+    Notice(
+        "no-route",
+        404,
+        "warning",
+        "No upstream takes this request{dialect}.",
+        "Add an `[[upstream]]` with this dialect, or a `[[route]]` for the model.",
+        {"dialect": ""},
+    ),
+    Notice(
+        "door-refused",
+        400,
+        "warning",
+        "Refused at the door: {reason}.",
+        "Call the listener by its own name; see `listen.names` and `listen.origins`.",
+        {"reason": "the request does not look like one of an agent"},
+    ),
+    Notice(
+        "state-unavailable",
+        503,
+        "error",
+        "Transom's own memory cannot be read or written, so nothing was sent.",
+        "Check the disk and the file that `state.url` names.",
+    ),
+    Notice(
+        "framing-failed",
+        400,
+        "error",
+        "A tool result could not be framed, so nothing was sent.",
+        "Try again; if it happens again, please report it with the request id.",
+    ),
+    Notice(
+        "upgrade-refused",
+        426,
+        "info",
+        "WebSocket is not spoken here.",
+        "Use plain HTTPS requests; clients fall back to them by themselves.",
+    ),
+    Notice(
+        "internal-error",
+        500,
+        "error",
+        "Transom failed on this request, so it was ended.",
+        "This is a bug in Transom. Please report it with the request id.",
+    ),
+)
+
+NOTICES: Final[Mapping[str, Notice]] = MappingProxyType({notice.code: notice for notice in _ALL})
+
+
+def words(code: str, facts: Mapping[str, str]) -> str:
+    """One line for `code`: `[code] what happened (the way out)`.
+
+    `facts` fill the notice's words by name. Unknown names are ignored, missing or empty ones have
+    stand-ins. A fact is shown on one line, without control or bidi characters, cut at
+    `FACT_LENGTH`; it must be safe to show. Unknown `code`: `KeyError`.
+    """
+    notice = NOTICES[code]
+    known = {name: one_line(facts.get(name, "")) or empty for name, empty in notice.facts.items()}
+    says, hint = notice.says.format_map(known), notice.hint.format_map(known)
+    return f"[{code}] {says} ({hint})"
+
+
+def headers(code: str, *, retry_after: int = 60) -> dict[str, str]:
+    """Headers of a refusal with `code`, lower-case. `retry_after`: seconds, used by `rate-hard`
+    alone, at most 120 because clients ignore more."""
+    if code == "rate-hard":
+        return {"retry-after": str(max(1, min(retry_after, 120)))}
+    return {"x-should-retry": "false"}
+
+
+def summary(findings: Sequence[Finding]) -> dict[str, str]:
+    """The facts `kinds` and `places` of some findings: the first of each, and how many more."""
+    return {
+        "kinds": _first([finding.kind for finding in findings]),
+        "places": _first([finding.place for finding in findings]),
+    }
+
+
+def one_line(text: str) -> str:
+    """`text` as a fact may be shown: one line, no control, format or bidi characters, not long."""
+    # SECURITY: a fact may hold a name that a stranger chose; it must not steer a terminal.
+    safe = "".join(" " if unicodedata.category(mark)[0] in "CZ" else mark for mark in text)
+    safe = " ".join(safe.split())
+    return safe if len(safe) <= FACT_LENGTH else safe[: FACT_LENGTH - 1] + "…"
+
+
+def _first(names: Sequence[str]) -> str:
+    different = list(dict.fromkeys(name for name in names if name))
+    if len(different) < 2:
+        return "".join(different)
+    return f"{different[0]} and {len(different) - 1} more"
