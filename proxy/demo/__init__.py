@@ -1,0 +1,1 @@
+"""Scripted upstreams and real SDK agents: the demonstration, and the instruments of the tests."""
