@@ -1,0 +1,19 @@
+"""The configuration: TOML and environment in, one frozen `Config` or a list of problems out."""
+
+from proxy.config.model import (
+    ClientSettings,
+    Config,
+    Listen,
+    RouteSettings,
+    Timeouts,
+    UpstreamSettings,
+)
+
+__all__ = [
+    "ClientSettings",
+    "Config",
+    "Listen",
+    "RouteSettings",
+    "Timeouts",
+    "UpstreamSettings",
+]

@@ -1,0 +1,95 @@
+"""What a configuration says, as frozen values. Every field has the default of a node without a file.
+
+Owns the shapes that the rest of `proxy` reads. It must not know files, lines or the environment.
+"""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from policies.decision import Leg
+from policies.settings import Policies
+
+Auth = Literal["caller", "key", "none"]
+Family = Literal["anthropic", "openai", "ollama"]
+
+
+@dataclass(frozen=True, slots=True)
+class Listen:
+    """The address that clients call. `names`: further Host names that are this listener's;
+    `origins`: browser origins that may call; `max_body`: bytes, decoded."""
+
+    host: str = "127.0.0.1"
+    port: int = 8787
+    names: tuple[str, ...] = ()
+    origins: tuple[str, ...] = ()
+    max_body: int = 64 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Timeouts:
+    """Limits towards upstreams, in seconds: to connect, until the first byte of the answer, and
+    between two chunks of it. There is no limit on the whole."""
+
+    connect: float = 10.0
+    first_byte: float = 600.0
+    idle: float = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class UpstreamSettings:
+    """One upstream. `base_url` has no trailing slash and no trailing `/v1`. `key` is the secret
+    itself, only with `auth = "key"`. `model`: what a fallback asks for."""
+
+    name: str
+    leg: Leg
+    base_url: str
+    dialects: tuple[str, ...]
+    auth: Auth
+    key: str | None = field(default=None, repr=False)
+    model: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RouteSettings:
+    """Requests whose model and client match these globs, and whose dialect is this one, go to
+    `upstream`. Empty matches everything."""
+
+    model: str
+    client: str
+    dialect: str
+    upstream: str
+
+
+@dataclass(frozen=True, slots=True)
+class ClientSettings:
+    """A client that may call. `token_sha256`: SHA-256 of its token, 64 lower-case hex digits."""
+
+    name: str
+    token_sha256: str = field(repr=False)
+
+
+DEFAULT_UPSTREAMS = (
+    UpstreamSettings("claude", Leg.CLOUD, "https://api.anthropic.com", ("anthropic",), "caller"),
+    UpstreamSettings("openai", Leg.CLOUD, "https://api.openai.com", ("openai",), "caller"),
+    UpstreamSettings("home", Leg.LOCAL, "http://127.0.0.1:11434", ("ollama",), "none"),
+)
+"""What a configuration without any `[[upstream]]` has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """A valid configuration. `inert`: keys that were written but that this version does not act
+    on, in file order."""
+
+    listen: Listen = Listen()
+    timeouts: Timeouts = Timeouts()
+    state_url: str = "memory:"
+    secrets_dir: str = ""
+    policies: Policies = Policies()
+    endpoints_open: frozenset[str] = frozenset()
+    tailnet: bool = False
+    session_header: str = ""
+    upstreams: tuple[UpstreamSettings, ...] = DEFAULT_UPSTREAMS
+    routes: tuple[RouteSettings, ...] = ()
+    clients: tuple[ClientSettings, ...] = ()
+    inert: tuple[str, ...] = ()
