@@ -1,0 +1,267 @@
+"""What may come in: upgrade, target, Host, Origin, client token, framing; and what goes on from it.
+
+Owns every check that needs no body, and the split of the request's headers. Pure: it sees the
+request line and the headers, never a socket, and holds what it needs of the configuration. It must
+not know a dialect's bodies or an upstream's address. No refusal repeats what the client sent.
+"""
+
+import hmac
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import TYPE_CHECKING, Final, Self
+
+from proxy.endpoints import Match, Treatment, match, nearest
+from proxy.errors import Refused
+from proxy.headers import Headers, is_credential, split, token_in
+
+if TYPE_CHECKING:
+    from aiohttp import web
+
+    from proxy.config import Config, Listen
+
+HEAD_LIMIT: Final = 64 * 1024
+"""Most bytes of request line and headers together."""
+
+TOO_LARGE: Final = f"its headers are larger than {HEAD_LIMIT // 1024} kB"
+
+HEALTH: Final = "/healthz"
+"""The one address that needs no client token."""
+
+_BAD_PATH: Final = re.compile(r"[\\;#]|//|%(?!2[Ff]|3[Aa])")
+_PRINTABLE: Final = re.compile(r"[!-~]+")
+_TOKEN_PATH: Final = re.compile(r"/t/([A-Za-z0-9._~\-]{1,256})(?=[/?]|$)")
+_NAME: Final = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+_UNFIT: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]")
+_LENGTH: Final = re.compile(r"[0-9]{1,15}")
+_LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
+_ANY_ADDRESS: Final = frozenset({"0.0.0.0", "::", "[::]", ""})  # noqa: S104 — compared, not bound
+_ONCE: Final = frozenset({"authorization", "x-api-key", "content-type", "expect", "origin"})
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """A request that may come in.
+
+    `client`: its configured name, `""` where no clients are configured. `headers` go to any
+    upstream as they are, in order; `credentials` only where its `auth` says so; neither holds a
+    client token. `codings`: the joined Content-Encoding. `length`: declared bytes, None if chunked.
+    `awaits`: the client waits for `100 Continue` before it sends the body.
+    """
+
+    match: Match
+    client: str
+    headers: Headers = field(repr=False)
+    credentials: Headers = field(repr=False)
+    codings: str | None = None
+    length: int | None = 0
+    awaits: bool = False
+
+    @property
+    def dialect(self) -> str:
+        """Name of the dialect that reads the body."""
+        return self.match.endpoint.dialect
+
+    @property
+    def has_body(self) -> bool:
+        return self.length != 0
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """The door of one listener under one configuration. `hosts` and `origins` in lower case.
+
+    `clients`: (name, SHA-256 of its token). `by_key`: some upstream has a key of the node's own,
+    so clients may show their token where an SDK puts its key.
+    """
+
+    hosts: frozenset[str]
+    origins: frozenset[str]
+    clients: tuple[tuple[str, bytes], ...] = field(default=(), repr=False)
+    by_key: bool = False
+    opened: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, config: "Config", port: int) -> Self:
+        """`port` is the real one, which differs from the configured where that is 0."""
+        names = tuple(_names(config.listen))
+        return cls(
+            hosts=frozenset((*names, *(f"{name}:{port}" for name in names if not _ported(name)))),
+            origins=frozenset(_origins(config.listen, names, port)),
+            clients=tuple((each.name, bytes.fromhex(each.token_sha256)) for each in config.clients),
+            by_key=any(upstream.auth == "key" for upstream in config.upstreams),
+            opened=frozenset(config.endpoints_open),
+        )
+
+    def admit_request(self, request: "web.BaseRequest") -> Admitted:
+        """`admit` for a request of the server, read as it stood on the wire."""
+        return self.admit(request.method, request.raw_path, _decoded(request.raw_headers))
+
+    def admit(self, method: str, target: str, headers: Sequence[tuple[str, str]]) -> Admitted:
+        """The way in, for a request line and headers as they came. Raises `Refused`."""
+        values = _by_name(headers)
+        if _upgrades(values):
+            raise Refused("upgrade-refused")
+        _check_head(target, headers)
+        _check_target(method, target)
+        self._check_host(values.get("host", []))
+        self._check_origin(values)
+        shown, plain = _token_of(target)
+        public = plain.partition("?")[0] == HEALTH
+        client = "" if public else self._client(values, shown)
+        found = match(method, plain, {name: each[0] for name, each in values.items()}, self.opened)
+        length = _length(values)
+        if length != 0 and found.endpoint.treatment in (Treatment.CONTROL, Treatment.INTERNAL):
+            # SECURITY: nothing reads a body here, so none may pass.
+            raise _refused("this endpoint takes no body")
+        kept, credentials = split(headers)
+        return Admitted(
+            found,
+            client,
+            kept,
+            tuple(pair for pair in credentials if not self._known(token_in(*pair))),
+            ", ".join(values["content-encoding"]) if "content-encoding" in values else None,
+            length,
+            _awaits(values),
+        )
+
+    def _check_host(self, hosts: Sequence[str]) -> None:
+        # SECURITY: a page in a browser can make any name resolve to this address, but not lie here.
+        if len(hosts) != 1 or hosts[0].lower() not in self.hosts:
+            raise _refused("its Host header is not one of this listener's names")
+
+    def _check_origin(self, values: dict[str, list[str]]) -> None:
+        origin = values.get("origin", [])
+        if origin and origin[0].lower() not in self.origins:
+            raise _refused("its Origin is not one of `listen.origins`")
+        # SECURITY: a browser leaves Origin out of some requests that one site makes of another.
+        sites = {site.lower() for site in values.get("sec-fetch-site", [])}
+        if not origin and sites - {"same-origin", "none"}:
+            raise _refused("another site asked the browser for it")
+
+    def _client(self, values: dict[str, list[str]], shown: str) -> str:
+        """The name of the client whose token was shown. A wrong token is never overlooked."""
+        if not self.clients:
+            return ""
+        tokens = [*values.get("x-transom-token", []), *([shown] if shown else [])]
+        names = {self._known(token) for token in tokens}
+        if not tokens and self.by_key:
+            pairs = [(name, value) for name, each in values.items() for value in each]
+            names = {self._known(token_in(*pair)) for pair in pairs if is_credential(pair[0])}
+            names.discard("")
+        if len(names) != 1 or "" in names:
+            raise Refused("client-unknown")
+        return names.pop()
+
+    def _known(self, token: str) -> str:
+        """The client with this token, or `""`."""
+        digest, found = sha256(token.encode()).digest(), ""
+        for name, known in self.clients:
+            # SECURITY: every client is compared, each in constant time.
+            if hmac.compare_digest(digest, known):
+                found = name
+        return found
+
+
+def dress(target: str, headers: Sequence[tuple[str, str]]) -> str:
+    """The dialect in which an error about this request is best understood, whatever it holds."""
+    values = {name.lower(): value for name, value in headers}
+    return nearest(_token_of(target)[1], values)
+
+
+def _refused(reason: str) -> Refused:
+    return Refused("door-refused", reason=reason)
+
+
+def _decoded(raw: Iterable[tuple[bytes, bytes]]) -> list[tuple[str, str]]:
+    try:
+        return [(name.decode("ascii"), value.decode()) for name, value in raw]
+    except UnicodeDecodeError:
+        raise _refused("a header is not UTF-8") from None
+
+
+def _by_name(headers: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
+    values: dict[str, list[str]] = {}
+    for name, value in headers:
+        values.setdefault(name.lower(), []).append(value)
+    for name in _ONCE & values.keys():
+        if len(values[name]) > 1:
+            raise _refused(f"the header {name} came more than once")
+    return values
+
+
+def _upgrades(values: dict[str, list[str]]) -> bool:
+    protocols = ",".join(values.get("upgrade", [])).lower().split(",")
+    return any(each.strip().partition("/")[0] == "websocket" for each in protocols)
+
+
+def _check_head(target: str, headers: Sequence[tuple[str, str]]) -> None:
+    if any(_UNFIT.search(value) or not _NAME.fullmatch(name) for name, value in headers):
+        raise _refused("a header holds characters that must not stand there")
+    size = len(target) + sum(len(name) + len(value.encode()) + 4 for name, value in headers)
+    if size > HEAD_LIMIT:
+        raise _refused(TOO_LARGE)
+
+
+def _check_target(method: str, target: str) -> None:
+    # SECURITY: two readers of one path must not see two paths; what could be read twice is refused.
+    if method == "CONNECT" or not target.startswith("/"):
+        raise _refused("only addresses of this listener are served, written as a path")
+    if not _PRINTABLE.fullmatch(target) or "#" in target:
+        raise _refused("its address holds characters that must not stand there")
+    path = target.partition("?")[0]
+    decoded = re.sub("%2[Ff]", "/", path)
+    if _BAD_PATH.search(path) or "//" in decoded:
+        raise _refused("its path holds characters that no endpoint has")
+    if not {".", ".."}.isdisjoint(decoded.split("/")):
+        raise _refused("its path holds dot segments")
+
+
+def _token_of(target: str) -> tuple[str, str]:
+    """The client token of a prefix `/t/<token>/`, `""` if there is none, and the target without."""
+    if hit := _TOKEN_PATH.match(target):
+        rest = target[hit.end() :]
+        return hit[1], rest if rest.startswith("/") else "/" + rest
+    return "", target
+
+
+def _length(values: dict[str, list[str]]) -> int | None:
+    """Declared bytes of the body, None if chunked. What two readers could frame in two ways is
+    refused (RFC 9112, 6.3)."""
+    lengths, transfer = values.get("content-length", []), values.get("transfer-encoding", [])
+    if transfer:
+        if lengths or [each.lower() for each in transfer] != ["chunked"]:
+            raise _refused("the end of its body cannot be told for certain")
+        return None
+    if not lengths:
+        return 0
+    if len(lengths) > 1 or not _LENGTH.fullmatch(lengths[0]):
+        raise _refused("the length of its body cannot be told for certain")
+    return int(lengths[0])
+
+
+def _awaits(values: dict[str, list[str]]) -> bool:
+    expected = values.get("expect", [])
+    if expected and expected[0].lower() != "100-continue":
+        raise _refused("it expects what this listener does not do")
+    return bool(expected)
+
+
+def _names(listen: "Listen") -> Iterable[str]:
+    yield from _LOOPBACK
+    for name in (listen.host, *listen.names):
+        if name not in _ANY_ADDRESS:
+            bare = name.count(":") > 1 and not name.startswith("[")
+            yield f"[{name}]".lower() if bare else name.lower()
+
+
+def _ported(name: str) -> bool:
+    return name.rpartition("]")[2].count(":") == 1
+
+
+def _origins(listen: "Listen", names: Iterable[str], port: int) -> Iterable[str]:
+    yield from (origin.lower().rstrip("/") for origin in listen.origins)
+    for name in names:
+        if not _ported(name):
+            yield f"http://{name}" if port == 80 else f"http://{name}:{port}"

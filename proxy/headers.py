@@ -1,0 +1,99 @@
+"""Which request headers go on, which stay, and which are credentials.
+
+Owns the lists. It must not know an upstream or a client token. A header that is on no list goes on
+as it came: betas and vendors' own headers are never filtered.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+Headers = tuple[tuple[str, str], ...]
+"""Name and value as they stood on the wire, in order, repeated ones kept."""
+
+HOP_BY_HOP: Final = frozenset(
+    {
+        "connection",
+        "keep-alive",
+        "proxy-authenticate",
+        "proxy-authorization",
+        "proxy-connection",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+        "http2-settings",
+    }
+)
+"""RFC 9110, 7.6.1; for one connection alone, in both directions."""
+
+_OURS: Final = frozenset(
+    {
+        # The outbound door writes these anew: it may send another body than the one that came.
+        "host",
+        "content-length",
+        "content-encoding",
+        "expect",
+        # A coded answer could not be read by observers and filters.
+        "accept-encoding",
+        "cookie",
+    }
+)
+_FORWARDING: Final = frozenset(
+    {
+        "forwarded",
+        "via",
+        "x-real-ip",
+        "x-client-ip",
+        "x-cluster-client-ip",
+        "x-originating-ip",
+        "true-client-ip",
+        "fastly-client-ip",
+        "cdn-loop",
+    }
+)
+_DROPPED_PREFIXES: Final = ("x-transom-", "x-forwarded", "x-original-", "x-envoy-", "cf-")
+_CREDENTIAL_ENDINGS: Final = ("api-key", "auth-token", "access-token", "subscription-key")
+_CREDENTIAL_NAMES: Final = frozenset({"authorization", "x-amz-security-token"})
+
+
+def split(headers: Sequence[tuple[str, str]]) -> tuple[Headers, Headers]:
+    """What goes on to any upstream, and the credentials, which go where `auth` allows it."""
+    named = {
+        token.strip().lower()
+        for name, value in headers
+        if name.lower() == "connection"
+        for token in value.split(",")
+    }
+    passing = [pair for pair in headers if not _stays(pair[0].lower(), named)]
+    return (
+        tuple(pair for pair in passing if not is_credential(pair[0])),
+        tuple(pair for pair in passing if is_credential(pair[0])),
+    )
+
+
+def is_credential(name: str) -> bool:
+    """Whether a header of this name says who pays: it goes only where `auth` allows it."""
+    low = name.lower()
+    return (
+        low in _CREDENTIAL_NAMES
+        or low.startswith("anthropic-auth")
+        or low.endswith(_CREDENTIAL_ENDINGS)
+    )
+
+
+def token_in(name: str, value: str) -> str:
+    """The bare token that a credential header shows."""
+    scheme, _, token = value.partition(" ")
+    bearer = name.lower() == "authorization" and scheme.lower() == "bearer"
+    return (token if bearer else value).strip()
+
+
+def _stays(name: str, named: set[str]) -> bool:
+    return (
+        name in HOP_BY_HOP
+        or name in named
+        or name in _OURS
+        or name in _FORWARDING
+        # SECURITY: client tokens and the node's own words never leave.
+        or name.startswith(_DROPPED_PREFIXES)
+    )
