@@ -1,0 +1,195 @@
+"""Changes to a body: which spans of it are exchanged, and nothing else.
+
+Owns the four edits and `splice`. All bytes outside the edited spans, white space included, stay.
+It must not know why something is edited.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TYPE_CHECKING, assert_never
+
+import msgspec
+
+from policies.conversation import Address
+
+if TYPE_CHECKING:
+    from proxy.lazyjson import Document, Node
+
+
+@dataclass(frozen=True, slots=True)
+class Replace:
+    """Put `raw` in the place of the value at `address`; a member keeps its key."""
+
+    address: Address
+    raw: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Insert:
+    """Put `raw` before the item that has `index` now; an index equal to the length appends.
+
+    Several at one index keep the order in which they are given.
+    """
+
+    address: Address
+    index: int
+    raw: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """Append `key` with the value `raw` to the object at `address`."""
+
+    address: Address
+    key: str
+    raw: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Remove:
+    """Take out the array item or object member at `address`, and one comma."""
+
+    address: Address
+
+
+Edit = Replace | Insert | Member | Remove
+_Cut = tuple[int, int, bytes]
+_RAW = msgspec.json.Decoder(msgspec.Raw)
+
+
+@dataclass(slots=True)
+class _Plan:
+    """What happens to the children of one container."""
+
+    gone: set[int] = field(default_factory=set)
+    new: dict[int, list[bytes]] = field(default_factory=lambda: defaultdict(list))
+    keys: set[str] = field(default_factory=set)
+
+
+def splice(document: "Document", edits: Iterable[Edit]) -> bytes:
+    """The body after `edits`, which all speak of it as it is; the identical object without any.
+
+    Raises `ValueError` for an address that leads nowhere, two edits of one value, an edit inside a
+    value that goes, a `raw` that is not one JSON value and a member whose key is there already.
+    """
+    todo = tuple(edits)
+    if not todo:
+        return document.body
+    taken: set[Address] = set()
+    cuts: list[_Cut] = []
+    plans: dict[Address, _Plan] = defaultdict(_Plan)
+    for edit in todo:
+        match edit:
+            case Replace(address, raw):
+                _take(taken, address)
+                cuts.append((*_find(document, address).span, _value(raw)))
+            case Remove(address):
+                _take(taken, address)
+                plans[address[:-1]].gone.add(_position(document, address))
+            case Insert(address, index, raw):
+                _insert(plans[address], _find(document, address), index, raw)
+            case Member(address, key, raw):
+                _member(plans[address], _find(document, address), key, raw)
+            case unreachable:
+                assert_never(unreachable)
+    for edit in todo:
+        _refuse_inside(taken, edit)
+    for address, plan in plans.items():
+        cuts += _cuts(_find(document, address), plan)
+    return _joined(document.body, cuts)
+
+
+def _find(document: "Document", address: Address) -> "Node":
+    node = document.root
+    for depth in range(len(address)):
+        step = address[depth]
+        child = next((c for c in node.children() if c.address[-1] == step), None)
+        if child is None or isinstance(child.address[-1], str) is not isinstance(step, str):
+            raise ValueError(f"no value at step {depth} of an edit's address")
+        node = child
+    return node
+
+
+def _position(document: "Document", address: Address) -> int:
+    if not address:
+        raise ValueError("the top level cannot be removed")
+    target = _find(document, address)
+    return _find(document, address[:-1]).children().index(target)
+
+
+def _value(raw: bytes) -> bytes:
+    try:
+        raw.decode()
+        _RAW.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        try:
+            json.loads(raw)
+        except ValueError:
+            raise ValueError("an edit's raw bytes are not one JSON value") from None
+    return raw
+
+
+def _take(taken: set[Address], address: Address) -> None:
+    if address in taken:
+        raise ValueError("two edits of one value")
+    taken.add(address)
+
+
+def _refuse_inside(taken: set[Address], edit: Edit) -> None:
+    address = edit.address
+    whole = isinstance(edit, Insert | Member)
+    for depth in range(len(address) + whole):
+        if address[:depth] in taken:
+            raise ValueError("an edit inside a value that another edit replaces or removes")
+
+
+def _insert(plan: _Plan, node: "Node", index: int, raw: bytes) -> None:
+    if node.kind != "array" or not 0 <= index <= len(node.children()):
+        raise ValueError("no such place in an array")
+    plan.new[index].append(_value(raw))
+
+
+def _member(plan: _Plan, node: "Node", key: str, raw: bytes) -> None:
+    if node.kind != "object":
+        raise ValueError("a member can be added only to an object")
+    if key in plan.keys or any(child.address[-1] == key for child in node.children()):
+        raise ValueError("a member whose key is there already")
+    plan.keys.add(key)
+    name = json.dumps(key).encode()
+    plan.new[len(node.children())].append(name + b":" + _value(raw))
+
+
+def _cuts(node: "Node", plan: _Plan) -> list[_Cut]:
+    """Cuts that carry out one plan; commas are right whatever goes and comes."""
+    spans = [child.whole_span for child in node.children()]
+    kept = [i for i in range(len(spans)) if i not in plan.gone]
+    if not kept:
+        start = spans[0][0] if spans else node.offset + 1
+        end = spans[-1][1] if spans else start
+        return [(start, end, b",".join(raw for i in sorted(plan.new) for raw in plan.new[i]))]
+    cuts = [] if kept[0] == 0 else [(spans[0][0], spans[kept[0]][0], b"")]
+    cuts += [(spans[a][1], spans[b - 1][1], b"") for a, b in pairwise(kept) if b > a + 1]
+    if kept[-1] < len(spans) - 1:
+        cuts.append((spans[kept[-1]][1], spans[-1][1], b""))
+    for index in sorted(plan.new):
+        after = next((k for k in kept if k >= index), None)
+        for raw in plan.new[index]:
+            if after is None:
+                cuts.append((spans[kept[-1]][1],) * 2 + (b"," + raw,))
+            else:
+                cuts.append((spans[after][0],) * 2 + (raw + b",",))
+    return cuts
+
+
+def _joined(body: bytes, cuts: list[_Cut]) -> bytes:
+    parts: list[bytes] = []
+    at = 0
+    for start, end, raw in sorted(cuts, key=lambda cut: cut[:2]):
+        assert start >= at, "cuts of one body overlap"
+        parts += (body[at:start], raw)
+        at = end
+    parts.append(body[at:])
+    return b"".join(parts)
