@@ -1,0 +1,195 @@
+"""One connection: what cannot be read as HTTP gets a typed error, and nobody may be slow for ever.
+
+Owns the bounds on a request's head (bytes, time) and the errors that arise before there is a
+request. It must not know what a request means; `dress` makes the answer. The input is never
+repeated, neither in an answer nor in a log.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+from aiohttp import web
+from aiohttp.helpers import set_exception
+from aiohttp.http_exceptions import BadHttpMessage
+from aiohttp.streams import EMPTY_PAYLOAD, StreamReader
+from aiohttp.web_protocol import RequestHandler, RequestPayloadError, _ErrInfo
+
+from proxy.door import HEAD_LIMIT, TOO_LARGE, dress
+from proxy.errors import Refused
+
+Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
+Dress = Callable[[Refused, str], web.StreamResponse]
+"""A refusal and the name of a dialect → the answer."""
+
+HEAD_SECONDS: Final = 30.0
+"""How long a request line with its headers may take to arrive."""
+
+IDLE_SECONDS: Final = 600.0
+"""How long a connection may rest between requests; longer than clients keep theirs."""
+
+LINGER_SECONDS: Final = 5.0
+"""How long the rest of a refused body is read and thrown away."""
+
+_FIELDS: Final = 256
+_UNREADABLE: Final = "it is not HTTP that can be read for certain"
+_LATE: Final = "its headers took too long to arrive"
+
+
+class Connection(RequestHandler):
+    """aiohttp's connection with typed errors and bounds on the head of a request."""
+
+    __slots__ = ("_body", "_broken", "_dress", "_head", "_head_size", "_head_timer", "_note")
+
+    def __init__(self, manager: "Server", *, dress: Dress, note: Callable[[str], None]) -> None:
+        super().__init__(
+            manager,
+            loop=manager.loop,
+            access_log=None,  # type: ignore[arg-type] # aiohttp's own way to have none
+            auto_decompress=False,
+            keepalive_timeout=IDLE_SECONDS,
+            lingering_time=LINGER_SECONDS,
+            max_line_size=HEAD_LIMIT,
+            max_field_size=HEAD_LIMIT,
+            max_headers=_FIELDS,
+        )
+        self._dress, self._note = dress, note
+        self._head = bytearray()
+        self._head_size = 0
+        self._head_timer: asyncio.TimerHandle | None = None
+        self._body: StreamReader = EMPTY_PAYLOAD
+        self._broken = False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        self._watch()
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        self._unwatch()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        if self._broken:
+            return
+        before, in_head = self._request_count, self._in_head
+        if in_head and data:
+            self._remember(data)
+        super().data_received(data)
+        if self._request_count != before:
+            self._arrived()
+        elif in_head and self._head_size > HEAD_LIMIT:
+            self._fail(TOO_LARGE)
+
+    def retire(self) -> None:
+        """Close after the request in flight, whose body still arrives; at once if there is none."""
+        if self._in_head:
+            self.close()
+
+    def handle_error(
+        self,
+        request: web.BaseRequest,
+        status: int = 500,
+        exc: BaseException | None = None,
+        message: str | None = None,
+    ) -> web.StreamResponse:
+        """The answer to what could not be read (`status` 400), or whose handler failed."""
+        if request.writer.output_size > 0:
+            raise ConnectionError("an answer has begun already")
+        if status == 400:
+            answer = self._dress(Refused("door-refused", reason=_reason(exc)), _dialect(self._head))
+        else:
+            self._note(type(exc).__name__)
+            answer = self._dress(Refused("internal-error"), dress(request.raw_path, ()))
+        answer.force_close()
+        return answer
+
+    def log_exception(self, *args: Any, **kw: Any) -> None:
+        """Only the kind: aiohttp's own words repeat what was sent."""
+        exc = kw.get("exc_info")
+        if not isinstance(exc, RequestPayloadError):
+            self._note(type(exc).__name__)
+
+    @property
+    def _in_head(self) -> bool:
+        return self._body.is_eof() or self._body.exception() is not None
+
+    def _remember(self, data: bytes) -> None:
+        if not self._head_size:
+            self._head.clear()
+        if self._head_timer is None:
+            self._watch()
+        self._head_size += len(data)
+        self._head += data[: HEAD_LIMIT - len(self._head)]
+
+    def _arrived(self) -> None:
+        """A request has come, or something that is none."""
+        message, body = self._messages[-1]
+        self._unwatch()
+        self._head_size = 0
+        if isinstance(message, _ErrInfo):
+            self._broken = True
+            if not self._in_head:
+                # The parser forgets the body that it was reading; its reader would wait for ever.
+                set_exception(self._body, RequestPayloadError("broken"))
+        else:
+            self._body = body
+
+    def _fail(self, reason: str) -> None:
+        """Answer, after whatever is in flight, that this head is refused; read nothing more."""
+        self._broken = True
+        self._unwatch()
+        refusal = _ErrInfo(400, _Unfit(reason), "")
+        self._messages.append((refusal, EMPTY_PAYLOAD))
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+    def _watch(self) -> None:
+        self._head_timer = self._loop.call_later(HEAD_SECONDS, self._late)
+
+    def _unwatch(self) -> None:
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None
+
+    def _late(self) -> None:
+        self._head_timer = None
+        if self._head_size:
+            self._fail(_LATE)
+        else:
+            self.force_close()
+
+
+class Server(web.Server):
+    """Makes a `Connection` for each client; a client that goes away cancels its handler."""
+
+    def __init__(self, handler: Handler, *, dress: Dress, note: Callable[[str], None]) -> None:
+        super().__init__(handler, handler_cancellation=True)
+        self.loop = self._loop
+        self._dress, self._note = dress, note
+
+    def __call__(self) -> RequestHandler:
+        return Connection(self, dress=self._dress, note=self._note)
+
+    def retire(self) -> int:
+        """Close what rests. How many connections are left."""
+        for connection in self.connections:
+            if isinstance(connection, Connection):
+                connection.retire()
+        return len(self.connections)
+
+
+class _Unfit(BadHttpMessage):
+    """Refused by our own bounds; the message holds our words."""
+
+
+def _reason(exc: BaseException | None) -> str:
+    return exc.message if isinstance(exc, _Unfit) else _UNREADABLE
+
+
+def _dialect(head: bytearray) -> str:
+    """The dialect of a head of which only a part may have come, or which is none."""
+    lines = bytes(head).decode("latin-1").split("\r\n")
+    words = lines[0].split(" ")
+    pairs = (line.partition(":") for line in lines[1:])
+    headers = [(name, value.strip()) for name, colon, value in pairs if colon]
+    return dress(words[1] if len(words) > 1 else "", headers)
