@@ -1,6 +1,8 @@
 """An agent on the `anthropic` SDK, Messages API."""
 
-from anthropic import AsyncAnthropic, DefaultAsyncHttpxClient
+from typing import ClassVar
+
+from anthropic import APIError, AsyncAnthropic, BadRequestError, DefaultAsyncHttpxClient
 from anthropic.types import Message, MessageParam, ToolParam, ToolResultBlockParam
 
 from proxy.demo.agents.base import (
@@ -21,13 +23,18 @@ _TOOLS: list[ToolParam] = [{"name": TOOL, "description": TOOL_SAYS, "input_schem
 class AnthropicAgent:
     """See `proxy.demo.agents.base.Agent`."""
 
+    refusal: ClassVar[type[Exception]] = BadRequestError
+    failures: ClassVar[tuple[type[Exception], ...]] = (APIError,)
+
     def __init__(self, setup: Setup) -> None:
         self._setup = setup
         self._history: list[MessageParam] = []
         self.client = AsyncAnthropic(
             api_key=CREDENTIAL,
             base_url=setup.base_url,
-            http_client=DefaultAsyncHttpxClient(trust_env=False, verify=nobody_trusted()),
+            http_client=DefaultAsyncHttpxClient(
+                trust_env=False, verify=nobody_trusted(), event_hooks=setup.hooks
+            ),
         )
 
     async def ask(self, question: str) -> str:

@@ -1,8 +1,9 @@
 """An agent on the `openai` SDK, Chat Completions API."""
 
 import json
+from typing import ClassVar
 
-from openai import AsyncOpenAI, DefaultAsyncHttpxClient
+from openai import APIError, AsyncOpenAI, BadRequestError, DefaultAsyncHttpxClient
 from openai.types.chat import (
     ChatCompletionAssistantMessageParam,
     ChatCompletionMessage,
@@ -40,13 +41,18 @@ _TOOLS: list[ChatCompletionToolParam] = [
 class ChatAgent:
     """See `proxy.demo.agents.base.Agent`."""
 
+    refusal: ClassVar[type[Exception]] = BadRequestError
+    failures: ClassVar[tuple[type[Exception], ...]] = (APIError,)
+
     def __init__(self, setup: Setup) -> None:
         self._setup = setup
         self._history: list[ChatCompletionMessageParam] = [{"role": "system", "content": SYSTEM}]
         self.client = AsyncOpenAI(
             api_key=CREDENTIAL,
             base_url=f"{setup.base_url}/v1",
-            http_client=DefaultAsyncHttpxClient(trust_env=False, verify=nobody_trusted()),
+            http_client=DefaultAsyncHttpxClient(
+                trust_env=False, verify=nobody_trusted(), event_hooks=setup.hooks
+            ),
         )
 
     async def ask(self, question: str) -> str:

@@ -1,6 +1,8 @@
 """An agent on the `ollama` SDK, native chat."""
 
-from ollama import AsyncClient, ChatResponse, Message, Tool
+from typing import ClassVar
+
+from ollama import AsyncClient, ChatResponse, Message, ResponseError, Tool
 
 from proxy.demo.agents.base import (
     PARAMETERS,
@@ -19,11 +21,16 @@ _FUNCTION = {"name": TOOL, "description": TOOL_SAYS, "parameters": PARAMETERS}
 class OllamaAgent:
     """See `proxy.demo.agents.base.Agent`."""
 
+    refusal: ClassVar[type[Exception]] = ResponseError
+    failures: ClassVar[tuple[type[Exception], ...]] = (ResponseError, ConnectionError)
+
     def __init__(self, setup: Setup) -> None:
         self._setup = setup
         self._history: list[Message] = [Message(role="system", content=SYSTEM)]
         self._tools = [Tool.model_validate({"type": "function", "function": _FUNCTION})]
-        self.client = AsyncClient(setup.base_url, trust_env=False, verify=nobody_trusted())
+        self.client = AsyncClient(
+            setup.base_url, trust_env=False, verify=nobody_trusted(), event_hooks=setup.hooks
+        )
 
     async def ask(self, question: str) -> str:
         self._history.append(Message(role="user", content=question))

@@ -1,9 +1,9 @@
 """An agent on the `openai` SDK, Responses API, with the whole history resent each time."""
 
 import json
-from typing import cast
+from typing import ClassVar, cast
 
-from openai import AsyncOpenAI, DefaultAsyncHttpxClient
+from openai import APIError, AsyncOpenAI, BadRequestError, DefaultAsyncHttpxClient
 from openai.types.responses import FunctionToolParam, Response, ResponseInputItemParam
 from openai.types.responses.response_input_item_param import FunctionCallOutput
 
@@ -33,13 +33,18 @@ _TOOLS: list[FunctionToolParam] = [
 class ResponsesAgent:
     """See `proxy.demo.agents.base.Agent`."""
 
+    refusal: ClassVar[type[Exception]] = BadRequestError
+    failures: ClassVar[tuple[type[Exception], ...]] = (APIError,)
+
     def __init__(self, setup: Setup) -> None:
         self._setup = setup
         self._history: list[ResponseInputItemParam] = []
         self.client = AsyncOpenAI(
             api_key=CREDENTIAL,
             base_url=f"{setup.base_url}/v1",
-            http_client=DefaultAsyncHttpxClient(trust_env=False, verify=nobody_trusted()),
+            http_client=DefaultAsyncHttpxClient(
+                trust_env=False, verify=nobody_trusted(), event_hooks=setup.hooks
+            ),
         )
 
     async def ask(self, question: str) -> str:
