@@ -1,0 +1,221 @@
+"""Reading one Anthropic message: which blocks there are, and where third-party text stands in them.
+
+Owns the tables of known blocks and fields (wire.md 1.1.2; the SDK's request types) and the places
+that may be framed. It must not know how a frame is written.
+
+Framed are tool results and what a user attached as `document` or `search_result`. Never: text of
+the operator or the model, thinking, blocks of server tools (they belong to the model's output and
+go back unmodified), `tool_reference`, `browser_state`, images, ids.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from policies.conversation import Origin, ToolCall
+from proxy.dialects.notes import Notes, is_null, json_text, role_of, text_of, words
+from proxy.lazyjson import Kind, Node
+
+MESSAGE_FIELDS = frozenset({"role", "content", "output_config", "clear_at"})
+
+_BLOCKS: Mapping[str, frozenset[str]] = MappingProxyType(
+    {
+        kind: words(f"type cache_control {fields}")
+        for kind, fields in {
+            "text": "text citations",
+            "image": "source transformations",
+            "document": "source title context citations",
+            "search_result": "source title content citations",
+            "thinking": "thinking signature",
+            "redacted_thinking": "data",
+            "tool_use": "id name input caller toolset_name",
+            "tool_result": "tool_use_id content is_error toolset_name",
+            "tool_reference": "tool_name",
+            "browser_state": "tabs state_changes",
+            "server_tool_use": "id name input caller",
+            "web_search_tool_result": "tool_use_id content caller",
+            "web_fetch_tool_result": "tool_use_id content caller",
+            "advisor_tool_result": "tool_use_id content",
+            "code_execution_tool_result": "tool_use_id content",
+            "bash_code_execution_tool_result": "tool_use_id content",
+            "text_editor_code_execution_tool_result": "tool_use_id content",
+            "tool_search_tool_result": "tool_use_id content",
+            "mcp_tool_use": "id name input server_name",
+            "mcp_tool_result": "tool_use_id content is_error",
+            "mcp_tool_listing": "mcp_server_name tools",
+            "container_upload": "file_id",
+            "compaction": "content encrypted_content signature tool_changes",
+            "tool_addition": "tool",
+            "tool_removal": "tool",
+            "fallback": "from to trigger",
+        }.items()
+    }
+)
+
+_IN_RESULT = frozenset(
+    {"text", "image", "document", "search_result", "tool_reference", "browser_state"}
+)
+
+
+def read_message(node: Node, notes: Notes) -> None:
+    """Note everything about one message."""
+    members = notes.open(node, MESSAGE_FIELDS)
+    notes.role = role_of(members.get("role"))
+    notes.spoken = notes.role == "assistant"
+    content = members.get("content")
+    if content is not None and content.kind is Kind.ARRAY:
+        for block in content.items():
+            _block(block, notes)
+    elif content is not None and content.kind is not Kind.STRING:
+        notes.unknown_at(content)
+    notes.origin = _origin(notes)
+    if notes.origin is Origin.UNKNOWN and notes.role != "system":
+        notes.unknown_at(members.get("role", node))
+
+
+def _origin(notes: Notes) -> Origin:
+    """Whose words these are. A `system` message among the messages is no operator text for sure:
+    clients put the text of mentioned files there (wire.md 0.2)."""
+    if notes.role == "assistant":
+        return Origin.AGENT
+    if notes.answers:
+        return Origin.TOOL
+    return Origin.OPERATOR if notes.role == "user" else Origin.UNKNOWN
+
+
+def _block(node: Node, notes: Notes) -> None:
+    kind = text_of(node.get("type"))
+    fields = _BLOCKS.get(kind)
+    if fields is None:
+        notes.unknown_at(node)
+        return
+    members = notes.open(node, fields)
+    match kind:
+        case "tool_use":
+            _call(members, notes)
+        case "tool_result" if not notes.spoken:
+            _result(members, notes)
+        case "tool_result":
+            notes.unknown_at(node)
+        case "thinking":
+            notes.sealed |= bool(text_of(members.get("signature")))
+        case "redacted_thinking":
+            notes.sealed = True
+            notes.opaque_at(node)
+        case "image":
+            _image(node, members, notes)
+        case "document" | "search_result" if not notes.spoken:
+            notes.begin_result()
+            title = text_of(members.get("title")) or text_of(members.get("source"))
+            _attached(kind, members, notes, source=f"web:{title}")
+        case "container_upload":
+            notes.opaque_at(node)
+            notes.held_if("file_id", members.get("file_id"))
+        case "tool_addition":
+            _added_tool(members.get("tool"), notes)
+        case _:
+            _sealed_parts(members, notes)
+
+
+def _call(members: Mapping[str, Node], notes: Notes) -> None:
+    name = text_of(members.get("name"))
+    notes.calls.append(ToolCall(text_of(members.get("id")), name, json_text(members.get("input"))))
+
+
+def _result(members: Mapping[str, Node], notes: Notes) -> None:
+    """A tool result: its string, or the text in its items."""
+    call = text_of(members.get("tool_use_id"))
+    notes.answers.append(call)
+    notes.begin_result()
+    content = members.get("content")
+    if content is None or is_null(content):
+        return
+    if content.kind is Kind.STRING:
+        notes.text(content, call=call)
+        return
+    for item in notes.list_of(content):
+        kind = text_of(item.get("type"))
+        if kind not in _IN_RESULT:
+            notes.unknown_at(item)
+            continue
+        inner = notes.open(item, _BLOCKS[kind])
+        if kind == "text":
+            _text(inner, notes, call=call)
+        elif kind == "image":
+            _image(item, inner, notes)
+        elif kind in ("document", "search_result"):
+            _attached(kind, inner, notes, call=call)
+
+
+def _attached(
+    kind: str, members: Mapping[str, Node], notes: Notes, call: str = "", source: str = ""
+) -> None:
+    """The text blocks of a `search_result`, or the text in the source of a `document`."""
+    if kind == "search_result":
+        _texts(members.get("content"), notes, call, source)
+        return
+    given = members.get("source")
+    if given is None:
+        return
+    match text_of(given.get("type")):
+        case "text" if (data := given.get("data")) is not None:
+            notes.text(data, call=call, source=source)
+        case "content":
+            _texts(given.get("content"), notes, call, source)
+        case "base64" | "url":
+            notes.opaque_at(given)
+        case "file":
+            notes.opaque_at(given)
+            notes.held_if("file_id", given.get("file_id"))
+        case _:
+            notes.unknown_at(given)
+
+
+def _texts(content: Node | None, notes: Notes, call: str, source: str) -> None:
+    """A string, or a list of text and image blocks."""
+    if content is not None and content.kind is Kind.STRING:
+        notes.text(content, call=call, source=source)
+        return
+    for item in notes.list_of(content):
+        match text_of(item.get("type")):
+            case "text":
+                _text(notes.open(item, _BLOCKS["text"]), notes, call=call, source=source)
+            case "image":
+                _image(item, notes.open(item, _BLOCKS["image"]), notes)
+            case _:
+                notes.unknown_at(item)
+
+
+def _text(members: Mapping[str, Node], notes: Notes, call: str = "", source: str = "") -> None:
+    if (text := members.get("text")) is not None:
+        notes.text(text, call=call, source=source)
+
+
+def _image(node: Node, members: Mapping[str, Node], notes: Notes) -> None:
+    notes.opaque_at(node)
+    source = members.get("source")
+    notes.held_if("file_id", source.get("file_id") if source is not None else None)
+
+
+def _added_tool(tool: Node | None, notes: Notes) -> None:
+    definition = tool.get("definition") if tool is not None else None
+    name = text_of(definition.get("name")) if definition is not None else ""
+    if name:
+        notes.tools.append(name)
+
+
+def _sealed_parts(members: Mapping[str, Node], notes: Notes) -> None:
+    """Encrypted values of vendor-made blocks: on the block, in its content, in the items there."""
+    content = members.get("content")
+    for node in members.values():
+        _encrypted(node, notes)
+    if content is None:
+        return
+    for part in content.items() if content.kind is Kind.ARRAY else (content,):
+        for _, node in part.members() if part.kind is Kind.OBJECT else ():
+            _encrypted(node, notes)
+
+
+def _encrypted(node: Node, notes: Notes) -> None:
+    name = node.address[-1]
+    if isinstance(name, str) and name.startswith("encrypted_") and not is_null(node):
+        notes.opaque_at(node)

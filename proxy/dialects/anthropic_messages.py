@@ -1,0 +1,105 @@
+"""Anthropic Messages: `/v1/messages` and `/v1/messages/count_tokens`.
+
+Owns the top-level fields, where the policy text goes and how errors look. It must not know which
+units are framed, nor where a body goes.
+"""
+
+from policies.authored import POLICY_TEXT
+
+from policies.conversation import Conversation
+from policies.decision import Claimed, Decision
+from proxy.dialects import errors
+from proxy.dialects.anthropic_content import read_message
+from proxy.dialects.facts import FactStore
+from proxy.dialects.framing import Edit, frames, joined, rendered
+from proxy.dialects.notes import Notes, is_null, text_of, words
+from proxy.dialects.view import Reading, view
+from proxy.lazyjson import Document, Insert, Kind, Member, Node, Replace, dump
+
+_FIELDS = words(
+    "model messages max_tokens system tools tool_choice stream metadata stop_sequences temperature "
+    "top_k top_p thinking service_tier container context_management mcp_servers output_config "
+    "output_format cache_control inference_geo speed fallbacks fallback_credit_token diagnostics "
+    "thread compaction billing_policy user_profile_id workspace_id betas"
+)
+
+
+class AnthropicMessages:
+    """The dialect of Claude's own API. `store` remembers facts about messages by their digest."""
+
+    name = "anthropic_messages"
+    family = "anthropic"
+
+    def __init__(self, store: FactStore | None = None) -> None:
+        self.store = FactStore() if store is None else store
+        self._reading = Reading(self.name, "messages", _FIELDS, read_message, _member)
+
+    def view(self, document: Document) -> Conversation:
+        """See `Dialect.view`."""
+        return view(document, self._reading, self.store)
+
+    def render(
+        self,
+        document: Document,
+        conversation: Conversation,
+        decision: Decision,
+        claimed: Claimed,
+    ) -> bytes:
+        """See `Dialect.render`."""
+        edits = frames(document, conversation, decision, claimed)
+        if decision.policy_text:
+            edits += _policy_text(document)
+        return rendered(document, edits)
+
+    def error(
+        self, status: int, code: str, message: str, request_id: str
+    ) -> tuple[dict[str, str], bytes]:
+        """See `Dialect.error`."""
+        return errors.anthropic(status, code, message, request_id)
+
+    def stream_error(self, status: int, code: str, message: str) -> bytes:
+        """See `Dialect.stream_error`."""
+        return errors.anthropic_stream(status, code, message)
+
+
+def _policy_text(document: Document) -> list[Edit]:
+    """A further text block at the end of `system`, without `cache_control`: a breakpoint of the
+    client's stays where it is, and there may be four of them at most. A `system` string becomes
+    the first block, its raw bytes as they were; the API rejects blocks without text, so a blank
+    string stays a string. A shape that is not known is left for the upstream to refuse."""
+    block = dump({"type": "text", "text": POLICY_TEXT})
+    system = document.root.get("system")
+    if system is None:
+        return [Member((), "system", b"[" + block + b"]")]
+    if system.kind is Kind.ARRAY:
+        return [Insert(("system",), len(system.items()), block)]
+    if is_null(system):
+        return [Replace(("system",), b"[" + block + b"]")]
+    if system.kind is not Kind.STRING:
+        return []
+    if not text_of(system).strip():
+        return [Replace(("system",), joined(system))]
+    first = b'{"type":"text","text":' + system.raw + b"},"
+    return [Replace(("system",), b"[" + first + block + b"]")]
+
+
+def _member(key: str, node: Node, notes: Notes) -> None:
+    match key:
+        case "tools" | "mcp_servers":
+            for tool in notes.list_of(node):
+                if name := text_of(tool.get("name")) or text_of(tool.get("type")):
+                    notes.tools.append(name)
+        case "system":
+            _system(node, notes)
+        case "container":
+            notes.held_if(key, node)
+        case "thread" if text_of(node.get("type")) == "continue":
+            notes.held_if(key, node)
+
+
+def _system(node: Node, notes: Notes) -> None:
+    if node.kind is Kind.STRING:
+        return
+    for block in notes.list_of(node):
+        if text_of(block.get("type")) != "text":
+            notes.unknown_at(block)

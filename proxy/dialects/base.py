@@ -1,0 +1,53 @@
+"""What a dialect is: the protocol that the gateway, `explain` and the outbound door talk to.
+
+It must not know a vendor or how any dialect does its part.
+"""
+
+from typing import Protocol
+
+from policies.conversation import Conversation
+from policies.decision import Claimed, Decision
+from proxy.lazyjson import Document
+
+
+class Dialect(Protocol):
+    """One wire format, read, rewritten and answered in. Everything here is pure but for a memory
+    of facts by digest, which changes no result."""
+
+    @property
+    def name(self) -> str:
+        """The name in the endpoint table: `anthropic_messages`, `openai_chat`, …"""
+        ...
+
+    @property
+    def family(self) -> str:
+        """The word used in the configuration: `anthropic`, `openai` or `ollama`."""
+        ...
+
+    def view(self, document: Document) -> Conversation:
+        """Read a body. Wrong shapes are left alone; raises `lazyjson.Malformed` where an object
+        that has to be opened cannot be read for certain."""
+        ...
+
+    def render(
+        self,
+        document: Document,
+        conversation: Conversation,
+        decision: Decision,
+        claimed: Claimed,
+    ) -> bytes:
+        """The body to send: every frame of `decision` with its row in `claimed`, and the policy
+        text. Nothing to do → `document.body`, the identical object. Raises
+        `Refused("framing-failed")` when a frame cannot be made."""
+        ...
+
+    def error(
+        self, status: int, code: str, message: str, request_id: str
+    ) -> tuple[dict[str, str], bytes]:
+        """An error answer: headers (content type, request id) and body. `code` is a notice code,
+        `message` its words."""
+        ...
+
+    def stream_error(self, status: int, code: str, message: str) -> bytes:
+        """The same inside a stream that has begun: complete events, nothing must follow them."""
+        ...

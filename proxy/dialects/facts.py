@@ -1,0 +1,117 @@
+"""What one message says about itself, and the memory of it by the digest of the message's bytes.
+
+Owns `Facts` (addresses from the message down, texts, calls, answers) and their bounded store. It
+must not know a vendor, nor hold a node of a document: facts outlive the request, bodies do not.
+"""
+
+import sys
+from collections import OrderedDict
+from dataclasses import dataclass, field
+
+from policies.conversation import Address, Message, Origin, ToolCall
+
+STORE_BYTES = 32 * 1024 * 1024
+"""Default bound of one store, in bytes of the interpreter's memory as far as they can be told."""
+
+_ENTRY = 600  # digest, facts, their tuples and the slot in the store
+_PART = 250  # one unit, call or address with its tuples
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One piece of third-party text in a message. `call` and `name` are what stands beside it; the
+    tool's name is resolved later, from the whole body. `source` is set where no tool is behind it.
+    `address`, and `inner` within a JSON text, are as in `policies.conversation.Unit`, but `address`
+    starts at the message."""
+
+    address: Address
+    text: str = field(repr=False)
+    source: str = ""
+    call: str = ""
+    name: str = ""
+    part: int = 0
+    inner: Address = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """All that the view needs of one message or one top-level member. `spoken`: it is output of the
+    model, so it ends a run. Addresses start at the message (or member)."""
+
+    role: str = ""
+    origin: Origin = Origin.UNKNOWN
+    spoken: bool = False
+    sealed: bool = False
+    calls: tuple[ToolCall, ...] = ()
+    answers: tuple[str, ...] = ()
+    found: tuple[Found, ...] = ()
+    tools: tuple[str, ...] = ()
+    opaque: tuple[Address, ...] = ()
+    unknown: tuple[Address, ...] = ()
+    held: tuple[str, ...] = ()
+
+    def message(self, index: int, address: Address, digest: bytes) -> Message:
+        """The message that these facts describe, at its place in a body."""
+        return Message(
+            index,
+            address,
+            self.role,
+            self.origin,
+            digest,
+            self.calls,
+            self.answers,
+            self.sealed,
+        )
+
+
+def size(facts: Facts) -> int:
+    """Memory of `facts` in bytes, close enough for a bound: strings counted, tuples guessed."""
+    texts = [found.text for found in facts.found]
+    texts += [found.source for found in facts.found]
+    texts += [call.arguments for call in facts.calls]
+    texts += [call.name for call in facts.calls]
+    texts += facts.tools
+    parts = len(texts) + len(facts.answers) + len(facts.opaque) + len(facts.unknown)
+    return _ENTRY + _PART * parts + sum(map(sys.getsizeof, texts))
+
+
+class FactStore:
+    """Facts by digest, least recently used out first, bounded in bytes. In memory only.
+
+    `opened` counts the messages and members that had to be opened because they were not known.
+    """
+
+    def __init__(self, limit: int = STORE_BYTES) -> None:
+        self.opened = 0
+        self._limit = limit
+        self._bytes = 0
+        self._facts: OrderedDict[bytes, tuple[Facts, int]] = OrderedDict()
+
+    def get(self, digest: bytes) -> Facts | None:
+        """The facts under `digest`, which become the most recently used."""
+        entry = self._facts.get(digest)
+        if entry is None:
+            return None
+        self._facts.move_to_end(digest)
+        return entry[0]
+
+    def put(self, digest: bytes, facts: Facts) -> None:
+        """Remember `facts` under a `digest` that is not in the store. Facts that alone exceed the
+        bound are not kept."""
+        self.opened += 1
+        cost = size(facts)
+        if cost > self._limit:
+            return
+        self._facts[digest] = (facts, cost)
+        self._bytes += cost
+        while self._bytes > self._limit:
+            _, (_, freed) = self._facts.popitem(last=False)
+            self._bytes -= freed
+
+    def __len__(self) -> int:
+        return len(self._facts)
+
+    @property
+    def bytes(self) -> int:
+        """Bytes in use, as `size` counts them."""
+        return self._bytes

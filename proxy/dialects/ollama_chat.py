@@ -1,0 +1,110 @@
+"""Ollama's native chat: `/api/chat`.
+
+Owns the fields of body and message, which of them hold third-party text (wire.md 1.4), and where
+the policy text goes. It must not know how a frame is written or where a body goes.
+"""
+
+from collections.abc import Mapping
+
+from policies.conversation import Conversation, Origin, ToolCall
+from policies.decision import Claimed, Decision
+from proxy.dialects import errors
+from proxy.dialects.facts import FactStore
+from proxy.dialects.framing import frames, own_message, rendered
+from proxy.dialects.notes import Notes, is_null, json_text, role_of, text_of, words
+from proxy.dialects.openai_chat import tool_names
+from proxy.dialects.view import Reading, view
+from proxy.lazyjson import Document, Kind, Node
+
+_FIELDS = words(
+    "model messages stream format keep_alive tools options think logprobs top_logprobs truncate "
+    "shift"
+)
+
+_MESSAGE_FIELDS = words("role content thinking images tool_calls tool_name tool_call_id name")
+
+_ORIGINS: Mapping[str, Origin] = {
+    "system": Origin.OPERATOR,
+    "user": Origin.OPERATOR,
+    "assistant": Origin.AGENT,
+    "tool": Origin.TOOL,
+}
+
+
+class OllamaChat:
+    """Ollama's chat dialect. `store` remembers facts about messages by their digest.
+
+    A stream is the default here. Old clients give neither id nor name with a result: the result is
+    then that of the call at the same place.
+    """
+
+    name = "ollama_chat"
+    family = "ollama"
+
+    def __init__(self, store: FactStore | None = None) -> None:
+        self.store = FactStore() if store is None else store
+        self._reading = Reading(
+            self.name, "messages", _FIELDS, _message, _member, streams=True, named=True
+        )
+
+    def view(self, document: Document) -> Conversation:
+        """See `Dialect.view`."""
+        return view(document, self._reading, self.store)
+
+    def render(
+        self,
+        document: Document,
+        conversation: Conversation,
+        decision: Decision,
+        claimed: Claimed,
+    ) -> bytes:
+        """See `Dialect.render`."""
+        edits = frames(document, conversation, decision, claimed)
+        if decision.policy_text:
+            edits += own_message(document, conversation, "messages")
+        return rendered(document, edits)
+
+    def error(
+        self, status: int, code: str, message: str, request_id: str
+    ) -> tuple[dict[str, str], bytes]:
+        """See `Dialect.error`."""
+        return errors.ollama(status, code, message, request_id)
+
+    def stream_error(self, status: int, code: str, message: str) -> bytes:
+        """See `Dialect.stream_error`."""
+        return errors.ollama_stream(status, code, message)
+
+
+def _member(key: str, node: Node, notes: Notes) -> None:
+    if key == "tools":
+        tool_names(node, notes)
+
+
+def _message(node: Node, notes: Notes) -> None:
+    members = notes.open(node, _MESSAGE_FIELDS)
+    notes.role = role_of(members.get("role"))
+    notes.origin = _ORIGINS.get(notes.role, Origin.UNKNOWN)
+    notes.spoken = notes.origin is Origin.AGENT
+    if notes.origin is Origin.UNKNOWN:
+        notes.unknown_at(members.get("role", node))
+    content = members.get("content")
+    call = text_of(members.get("tool_call_id"))
+    if notes.origin is Origin.TOOL:
+        notes.answers.append(call)
+    if content is not None and not is_null(content):
+        if notes.origin is Origin.TOOL:
+            name = text_of(members.get("tool_name")) or text_of(members.get("name"))
+            notes.text(content, call=call, name=name)
+        elif content.kind is not Kind.STRING:
+            notes.unknown_at(content)
+    for image in notes.list_of(members.get("images")):
+        notes.opaque_at(image)
+    for made in notes.list_of(members.get("tool_calls")):
+        body = made.get("function")
+        if body is None:
+            notes.unknown_at(made)
+        elif notes.spoken:
+            arguments = json_text(body.get("arguments"))
+            notes.calls.append(
+                ToolCall(text_of(made.get("id")), text_of(body.get("name")), arguments)
+            )

@@ -1,0 +1,172 @@
+"""OpenAI Chat Completions, and the many servers that speak it: `/v1/chat/completions`.
+
+Owns the fields of body, message and part, which of them hold third-party text (wire.md 1.2), and
+where the policy text goes. It must not know how a frame is written or where a body goes.
+"""
+
+from collections.abc import Mapping
+
+from policies.conversation import Conversation, Origin, ToolCall
+from policies.decision import Claimed, Decision
+from proxy.dialects import errors
+from proxy.dialects.facts import FactStore
+from proxy.dialects.framing import frames, own_message, rendered
+from proxy.dialects.notes import Notes, first, is_null, json_text, role_of, text_of, words
+from proxy.dialects.view import Reading, view
+from proxy.lazyjson import Document, Kind, Node
+
+_FIELDS = words(
+    "audio frequency_penalty function_call functions logit_bias logprobs max_completion_tokens "
+    "max_tokens messages metadata modalities model moderation n parallel_tool_calls prediction "
+    "presence_penalty prompt_cache_key prompt_cache_options prompt_cache_retention "
+    "reasoning_effort response_format safety_identifier seed service_tier stop store stream "
+    "stream_options temperature tool_choice tools top_logprobs top_p user verbosity "
+    "web_search_options"
+)
+
+_MESSAGE_FIELDS = words(
+    "role content name tool_calls tool_call_id function_call refusal audio annotations reasoning "
+    "reasoning_content reasoning_details"
+)
+
+_ORIGINS: Mapping[str, Origin] = {
+    "system": Origin.OPERATOR,
+    "developer": Origin.OPERATOR,
+    "user": Origin.OPERATOR,
+    "assistant": Origin.AGENT,
+    "tool": Origin.TOOL,
+    "function": Origin.TOOL,
+}
+
+_PARTS = {
+    kind: frozenset(("type", "cache_control", "prompt_cache_breakpoint", field))
+    for kind, field in {
+        "text": "text",
+        "image_url": "image_url",
+        "input_audio": "input_audio",
+        "file": "file",
+        "refusal": "refusal",
+    }.items()
+}
+
+
+class OpenAIChat:
+    """The Chat dialect. `store` remembers facts about messages by their digest."""
+
+    name = "openai_chat"
+    family = "openai"
+
+    def __init__(self, store: FactStore | None = None) -> None:
+        self.store = FactStore() if store is None else store
+        self._reading = Reading(self.name, "messages", _FIELDS, _message, _member)
+
+    def view(self, document: Document) -> Conversation:
+        """See `Dialect.view`."""
+        return view(document, self._reading, self.store)
+
+    def render(
+        self,
+        document: Document,
+        conversation: Conversation,
+        decision: Decision,
+        claimed: Claimed,
+    ) -> bytes:
+        """See `Dialect.render`."""
+        edits = frames(document, conversation, decision, claimed)
+        if decision.policy_text:
+            edits += own_message(document, conversation, "messages")
+        return rendered(document, edits)
+
+    def error(
+        self, status: int, code: str, message: str, request_id: str
+    ) -> tuple[dict[str, str], bytes]:
+        """See `Dialect.error`."""
+        return errors.openai(status, code, message, request_id)
+
+    def stream_error(self, status: int, code: str, message: str) -> bytes:
+        """See `Dialect.stream_error`."""
+        return errors.chat_stream(status, code, message)
+
+
+def tool_names(node: Node, notes: Notes) -> None:
+    """The names in a `tools` list of function and custom tools, as Chat and Ollama nest them."""
+    for tool in notes.list_of(node):
+        kind = text_of(tool.get("type"))
+        body = tool.get(kind or "function")
+        name = text_of(body.get("name")) if body is not None else ""
+        if name := name or text_of(tool.get("name")) or kind:
+            notes.tools.append(name)
+
+
+def _member(key: str, node: Node, notes: Notes) -> None:
+    if key == "tools":
+        tool_names(node, notes)
+    elif key == "functions":
+        notes.tools += filter(None, (text_of(f.get("name")) for f in notes.list_of(node)))
+
+
+def _message(node: Node, notes: Notes) -> None:
+    members = notes.open(node, _MESSAGE_FIELDS)
+    notes.role = role_of(members.get("role"))
+    notes.origin = _ORIGINS.get(notes.role, Origin.UNKNOWN)
+    notes.spoken = notes.origin is Origin.AGENT
+    content = members.get("content")
+    if notes.origin is Origin.UNKNOWN:
+        notes.unknown_at(members.get("role", node))
+    if notes.origin is Origin.TOOL:
+        _result(members, content, notes)
+    elif content is not None and content.kind is not Kind.STRING:
+        for part in notes.list_of(content):
+            _part(part, notes)
+    if notes.spoken:
+        _calls(members, notes)
+
+
+def _result(members: Mapping[str, Node], content: Node | None, notes: Notes) -> None:
+    """A `tool` message, or a legacy `function` message, which names its function, not its call."""
+    call = text_of(members.get("tool_call_id"))
+    name = text_of(members.get("name"))
+    notes.answers.append(call)
+    if content is None or is_null(content):
+        return
+    if content.kind is Kind.STRING:
+        notes.text(content, call=call, name=name)
+        return
+    for part in notes.list_of(content):
+        text = _part(part, notes)
+        if text is not None:
+            notes.text(text, call=call, name=name)
+
+
+def _part(node: Node, notes: Notes) -> Node | None:
+    """Note one content part; the text of a text part is returned."""
+    kind = text_of(node.get("type"))
+    fields = _PARTS.get(kind)
+    if fields is None:
+        notes.unknown_at(node)
+        return None
+    members = notes.open(node, fields)
+    if kind in ("image_url", "input_audio", "file"):
+        notes.opaque_at(node)
+    if kind == "file" and (file := members.get("file")) is not None:
+        notes.held_if("file_id", file.get("file_id"))
+    return members.get("text") if kind == "text" else None
+
+
+def _calls(members: Mapping[str, Node], notes: Notes) -> None:
+    for call in notes.list_of(members.get("tool_calls")):
+        body = first(call.get("function"), call.get("custom"))
+        if body is None:
+            notes.unknown_at(call)
+            continue
+        arguments = first(body.get("arguments"), body.get("input"))
+        name = text_of(body.get("name"))
+        notes.calls.append(ToolCall(text_of(call.get("id")), name, json_text(arguments)))
+    legacy = members.get("function_call")
+    if legacy is not None and legacy.kind is Kind.OBJECT:
+        name = text_of(legacy.get("name"))
+        notes.calls.append(ToolCall("", name, json_text(legacy.get("arguments"))))
+    notes.held_if("audio", members.get("audio"))
+    details = members.get("reasoning_details")
+    # Routers put signed or encrypted reasoning of other vendors' models here.
+    notes.sealed = details is not None and details.kind is Kind.ARRAY and bool(details.items())

@@ -1,0 +1,113 @@
+"""OpenAI Responses: `/v1/responses`, `/v1/responses/input_tokens`, `/v1/responses/compact`.
+
+Owns the top-level fields, where the policy text goes and how errors look. It must not know which
+units are framed, nor where a body goes.
+"""
+
+from policies.authored import POLICY_TEXT
+
+from policies.conversation import Conversation
+from policies.decision import Claimed, Decision
+from proxy.dialects import errors
+from proxy.dialects.facts import FactStore
+from proxy.dialects.framing import Edit, frames, joined, rendered
+from proxy.dialects.notes import Notes, is_null, text_of, words
+from proxy.dialects.responses_items import read_item
+from proxy.dialects.responses_parts import tool_names
+from proxy.dialects.runs import leading
+from proxy.dialects.view import Reading, view
+from proxy.lazyjson import Document, Insert, Kind, Member, Node, Replace, dump
+
+_FIELDS = words(
+    "access_programs background background_options client_metadata context_management conversation "
+    "generate image include input instructions max_output_tokens max_tool_calls metadata model "
+    "moderation parallel_tool_calls previous_response_id prompt prompt_cache_key "
+    "prompt_cache_options prompt_cache_retention reasoning safety_identifier service_tier store "
+    "stream stream_options temperature text tool_choice tools top_logprobs top_p truncation type "
+    "user"
+)
+
+_HELD = frozenset({"previous_response_id", "conversation", "prompt"})
+
+_HELD_BY_TOOLS = frozenset(
+    {"container", "container_id", "file_id", "file_ids", "skill_id", "vector_store_ids"}
+)
+
+
+class OpenAIResponses:
+    """The Responses dialect. `store` remembers facts about items by their digest."""
+
+    name = "openai_responses"
+    family = "openai"
+
+    def __init__(self, store: FactStore | None = None) -> None:
+        self.store = FactStore() if store is None else store
+        self._reading = Reading(self.name, "input", _FIELDS, read_item, _member)
+
+    def view(self, document: Document) -> Conversation:
+        """See `Dialect.view`."""
+        return view(document, self._reading, self.store)
+
+    def render(
+        self,
+        document: Document,
+        conversation: Conversation,
+        decision: Decision,
+        claimed: Claimed,
+    ) -> bytes:
+        """See `Dialect.render`."""
+        edits = frames(document, conversation, decision, claimed)
+        if decision.policy_text:
+            edits += _policy_text(document, conversation)
+        return rendered(document, edits)
+
+    def error(
+        self, status: int, code: str, message: str, request_id: str
+    ) -> tuple[dict[str, str], bytes]:
+        """See `Dialect.error`."""
+        return errors.openai(status, code, message, request_id)
+
+    def stream_error(self, status: int, code: str, message: str) -> bytes:
+        """See `Dialect.stream_error`."""
+        return errors.responses_stream(status, code, message)
+
+
+def _policy_text(document: Document, conversation: Conversation) -> list[Edit]:
+    """An own developer message behind the leading items. Where there is none, the text joins the
+    `instructions`, behind a blank line; they are made where there is no list to put a message in.
+    """
+    items = document.root.get("input")
+    instructions = document.root.get("instructions")
+    listed = items is not None and items.kind is Kind.ARRAY
+    index = leading(conversation.messages)
+    if not index and instructions is not None and instructions.kind is Kind.STRING:
+        return [Replace(("instructions",), joined(instructions))]
+    if listed:
+        part = {"type": "input_text", "text": POLICY_TEXT}
+        message = {"type": "message", "role": "developer", "content": [part]}
+        return [Insert(("input",), index, dump(message))]
+    if instructions is None:
+        return [Member((), "instructions", dump(POLICY_TEXT))]
+    return [Replace(("instructions",), dump(POLICY_TEXT))] if is_null(instructions) else []
+
+
+def _member(key: str, node: Node, notes: Notes) -> None:
+    if key in _HELD:
+        notes.held_if(key, node)
+    elif key == "tools":
+        tool_names(node, notes)
+        for tool in notes.list_of(node):
+            if text_of(tool.get("type")) not in ("function", "custom", "namespace"):
+                _held_by(tool.value(), notes)
+
+
+def _held_by(value: object, notes: Notes) -> None:
+    """Note what a server tool's declaration leans on: containers, files, stores, skills, by id."""
+    if isinstance(value, list):
+        for item in value:
+            _held_by(item, notes)
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            if key in _HELD_BY_TOOLS and inner and not isinstance(inner, dict):
+                notes.held.append(key)
+            _held_by(inner, notes)

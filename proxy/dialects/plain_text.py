@@ -1,0 +1,102 @@
+"""Endpoints that take text and no conversation: completions, embeddings, moderations, generate.
+
+Owns their view, which is pieces and nothing to frame, dressed in the error shape of each family. It
+must not know any single endpoint: every top-level member is read alike.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from policies.conversation import Address, Conversation
+from policies.decision import Claimed, Decision
+from proxy.dialects import errors
+from proxy.dialects.notes import text_of
+from proxy.dialects.view import member_piece
+from proxy.lazyjson import Document, Kind, Node
+
+_OPAQUE = frozenset({"context", "images", "image", "mask"})
+"""Members that hold token ids or pictures."""
+
+_TEXTS = frozenset({"input", "prompt", "suffix"})
+"""Members that may hold token ids in place of text."""
+
+_HELD = frozenset({"file_id", "input_file_id", "training_file", "validation_file"})
+
+ErrorShape = Callable[[int, str, str, str], tuple[dict[str, str], bytes]]
+StreamErrorShape = Callable[[int, str, str], bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class PlainText:
+    """A body without messages. `streams` is what an absent `stream` means."""
+
+    name: str
+    family: str
+    streams: bool
+    _error: ErrorShape
+    _stream_error: StreamErrorShape
+
+    def view(self, document: Document) -> Conversation:
+        """See `Dialect.view`; there are pieces, no messages and no units."""
+        members = document.root.members()
+        given = dict(members)
+        stream = given.get("stream")
+        streams = self.streams if stream is None or stream.raw == b"null" else stream.raw == b"true"
+        return Conversation(
+            self.name,
+            text_of(given.get("model")),
+            streams,
+            messages=(),
+            runs=(),
+            turn=0,
+            units=(),
+            tools=(),
+            pieces=tuple(member_piece(key, node) for key, node in members),
+            opaque=tuple(way for key, node in members for way in _opaque(key, node)),
+            held=tuple(key for key, node in members if key in _HELD and text_of(node)),
+        )
+
+    def render(
+        self,
+        document: Document,
+        conversation: Conversation,
+        decision: Decision,
+        claimed: Claimed,
+    ) -> bytes:
+        """The body as it came: there is nothing to frame and no place for a text of ours."""
+        return document.body
+
+    def error(
+        self, status: int, code: str, message: str, request_id: str
+    ) -> tuple[dict[str, str], bytes]:
+        """See `Dialect.error`."""
+        return self._error(status, code, message, request_id)
+
+    def stream_error(self, status: int, code: str, message: str) -> bytes:
+        """See `Dialect.stream_error`."""
+        return self._stream_error(status, code, message)
+
+
+def _opaque(key: str, node: Node) -> list[Address]:
+    items = node.items()
+    if key in _OPAQUE:
+        return [node.address] if items or text_of(node) else []
+    if key not in _TEXTS:
+        return []
+    if items and items[0].kind is Kind.NUMBER:
+        return [node.address]
+    return [item.address for item in items if _unreadable(item)]
+
+
+def _unreadable(item: Node) -> bool:
+    """Token ids, or a part that holds a picture."""
+    if item.kind is Kind.ARRAY:
+        return any(inner.kind is Kind.NUMBER for inner in item.items()[:1])
+    return item.kind is Kind.OBJECT and item.get("image_url") is not None
+
+
+ANTHROPIC = PlainText(
+    "plain_text_anthropic", "anthropic", False, errors.anthropic, errors.anthropic_stream
+)
+OPENAI = PlainText("plain_text_openai", "openai", False, errors.openai, errors.chat_stream)
+OLLAMA = PlainText("plain_text_ollama", "ollama", True, errors.ollama, errors.ollama_stream)

@@ -1,0 +1,174 @@
+"""Reading one item of a Responses `input`: which kinds there are, where third-party text stands.
+
+Owns the tables of known items and parts (wire.md 1.3; the SDK's request types) and the places that
+may be framed. It must not know how a frame is written.
+
+Framed are the outputs of calls that the client carried out. Never: messages, reasoning, items that
+the vendor's side made (`mcp_call`, `web_search_call`, …), tool listings, screenshots, ids.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from policies.conversation import Origin, ToolCall
+from proxy.dialects.notes import Notes, is_null, json_text, role_of, text_of, words
+from proxy.dialects.responses_parts import part, qualified, tool_names
+from proxy.dialects.responses_results import RESULTS, Reader
+from proxy.lazyjson import Kind, Node
+
+_EVERYWHERE = "type id status internal_chat_message_metadata_passthrough"
+
+_ITEMS: Mapping[str, frozenset[str]] = MappingProxyType(
+    {
+        kind: words(f"{_EVERYWHERE} {fields}")
+        for kind, fields in {
+            "message": "role content phase name",
+            "additional_tools": "role tools",
+            "function_call": "call_id name namespace arguments caller async",
+            "function_call_output": "call_id name namespace output caller",
+            "custom_tool_call": "call_id name namespace input caller async",
+            "custom_tool_call_output": "call_id name namespace output caller",
+            "local_shell_call": "call_id action",
+            "local_shell_call_output": "call_id output",
+            "shell_call": "call_id action caller environment",
+            "shell_call_output": "call_id output caller max_output_length",
+            "apply_patch_call": "call_id operation caller",
+            "apply_patch_call_output": "call_id output caller",
+            "computer_call": "call_id action actions pending_safety_checks",
+            "computer_call_output": "call_id output acknowledged_safety_checks",
+            "tool_search_call": "call_id arguments execution",
+            "tool_search_output": "call_id tools execution",
+            "reasoning": "summary content encrypted_content",
+            "compaction": "encrypted_content",
+            "compaction_trigger": "",
+            "configuration_update": "reasoning text",
+            "item_reference": "",
+            "web_search_call": "action",
+            "file_search_call": "queries results",
+            "code_interpreter_call": "code container_id outputs",
+            "image_generation_call": "action background error output_format quality result "
+            "revised_prompt size svg_usage",
+            "mcp_list_tools": "server_label tools error",
+            "mcp_approval_request": "arguments name server_label",
+            "mcp_approval_response": "approval_request_id approve reason",
+            "mcp_call": "approval_request_id arguments error name output server_label",
+            "program": "call_id code fingerprint",
+            "program_output": "call_id result",
+        }.items()
+    }
+)
+
+_CALLS: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        "function_call": ("", "arguments"),
+        "custom_tool_call": ("", "input"),
+        "local_shell_call": ("local_shell", "action"),
+        "shell_call": ("shell", "action"),
+        "apply_patch_call": ("apply_patch", "operation"),
+        "computer_call": ("computer", "action"),
+        "tool_search_call": ("tool_search", "arguments"),
+    }
+)
+"""Calls that the client may have to carry out: the tool's fixed name, the arguments' field."""
+
+_SPOKEN = frozenset(_CALLS) | {
+    "reasoning", "compaction", "item_reference", "web_search_call", "file_search_call",
+    "code_interpreter_call", "image_generation_call", "mcp_list_tools", "mcp_approval_request",
+    "mcp_call", "program", "program_output",
+}  # fmt: skip
+"""Output of the model's side. A reference stands for an item of an earlier output."""
+
+
+def read_item(node: Node, notes: Notes) -> None:
+    """Note everything about one item."""
+    kind = text_of(node.get("type")) or _untyped(node)
+    fields = _ITEMS.get(kind)
+    if fields is None:
+        notes.unknown_at(node)
+        notes.role = kind
+        return
+    members = notes.open(node, fields)
+    notes.role = role_of(members.get("role")) or kind
+    notes.spoken = kind in _SPOKEN or (kind == "message" and notes.role == "assistant")
+    notes.origin = _origin(kind, notes.role)
+    if kind in _CALLS:
+        _call(kind, members, notes)
+    elif (reader := _READERS.get(kind)) is not None:
+        reader(kind, members, notes)
+
+
+def _untyped(node: Node) -> str:
+    if node.get("role") is not None:
+        return "message"
+    return "item_reference" if node.get("id") is not None else ""
+
+
+def _origin(kind: str, role: str) -> Origin:
+    if kind == "item_reference":
+        return Origin.UNKNOWN
+    if kind in _SPOKEN or role == "assistant":
+        return Origin.AGENT
+    if kind.endswith("_output"):
+        return Origin.TOOL
+    operator = role in ("system", "developer", "user") or kind in _READERS or kind in _CONTROL
+    return Origin.OPERATOR if operator else Origin.UNKNOWN
+
+
+_CONTROL = frozenset({"compaction_trigger", "configuration_update"})
+
+
+def _call(kind: str, members: Mapping[str, Node], notes: Notes) -> None:
+    name, field = _CALLS[kind]
+    call = text_of(members.get("call_id")) or text_of(members.get("id"))
+    arguments = json_text(members.get(field))
+    notes.calls.append(ToolCall(call, name or qualified(members), arguments))
+
+
+def _message(kind: str, members: Mapping[str, Node], notes: Notes) -> None:
+    content = members.get("content")
+    if content is None or content.kind is Kind.STRING:
+        return
+    for item in notes.list_of(content):
+        part(item, notes)
+
+
+def _tools(kind: str, members: Mapping[str, Node], notes: Notes) -> None:
+    if kind == "additional_tools" and notes.role == kind:
+        notes.role = "developer"  # the only role that it may have; older clients leave it out
+    tool_names(members.get("tools"), notes)
+
+
+def _approval(kind: str, members: Mapping[str, Node], notes: Notes) -> None:
+    notes.answers.append(text_of(members.get("approval_request_id")))
+
+
+def _encrypted(kind: str, members: Mapping[str, Node], notes: Notes) -> None:
+    content = members.get("encrypted_content")
+    if text_of(content) and content is not None:
+        notes.opaque_at(content)
+        notes.sealed = kind == "reasoning"
+
+
+def _picture(kind: str, members: Mapping[str, Node], notes: Notes) -> None:
+    result = members.get("result")
+    if result is not None and not is_null(result):
+        notes.opaque_at(result)
+
+
+def _reference(kind: str, members: Mapping[str, Node], notes: Notes) -> None:
+    notes.held.append(kind)
+
+
+_READERS: Mapping[str, Reader] = MappingProxyType(
+    {
+        **RESULTS,
+        "message": _message,
+        "additional_tools": _tools,
+        "mcp_list_tools": _tools,
+        "mcp_approval_response": _approval,
+        "reasoning": _encrypted,
+        "compaction": _encrypted,
+        "image_generation_call": _picture,
+        "item_reference": _reference,
+    }
+)

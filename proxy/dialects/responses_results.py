@@ -1,0 +1,120 @@
+"""Results in a Responses `input`: the outputs of calls that the client carried out.
+
+Owns which strings of them are third-party text that may be framed (wire.md 1.3). It must not know
+how a frame is written.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
+
+from policies.conversation import Address, Origin
+from proxy.dialects.notes import Notes, is_null, text_of
+from proxy.dialects.responses_parts import part, qualified, tool_names
+from proxy.lazyjson import Kind, Malformed, Node, read
+
+Reader = Callable[[str, Mapping[str, Node], Notes], None]
+"""Notes one item, given its kind and members."""
+
+MAX_LEAVES = 256
+"""A JSON output with more string leaves than this is framed whole: no client wraps its shell's
+output in that many fields, and each leaf would cost a frame and a row of the ledger."""
+
+
+def _answered(members: Mapping[str, Node], notes: Notes) -> str:
+    call = text_of(members.get("call_id")) or text_of(members.get("id"))
+    notes.answers.append(call)
+    return call
+
+
+def _output(kind: str, members: Mapping[str, Node], notes: Notes) -> None:
+    """Output of a function, a custom tool or a patch: a string, or a list of parts."""
+    call = _answered(members, notes)
+    name = qualified(members) or ("apply_patch" if kind == "apply_patch_call_output" else "")
+    output = members.get("output")
+    if output is None or is_null(output):
+        return
+    if output.kind is Kind.STRING:
+        notes.text(output, call=call, name=name)
+        return
+    for item in notes.list_of(output):
+        text = part(item, notes)
+        if text is not None:
+            notes.text(text, call=call, name=name)
+
+
+def _shell(kind: str, members: Mapping[str, Node], notes: Notes) -> None:
+    call = _answered(members, notes)
+    output = members.get("output")
+    if output is not None and output.kind is Kind.STRING:
+        notes.text(output, call=call, name="shell")
+        return
+    for entry in notes.list_of(output):
+        streams = notes.open(entry, ("stdout", "stderr", "outcome", "created_by"))
+        for stream in (streams.get("stdout"), streams.get("stderr")):
+            if stream is not None and not is_null(stream):
+                notes.text(stream, call=call, name="shell")
+
+
+def _local_shell(kind: str, members: Mapping[str, Node], notes: Notes) -> None:
+    """A string, by convention JSON: then its string leaves, so that it stays parseable."""
+    call = _answered(members, notes)
+    output = members.get("output")
+    if output is None or is_null(output):
+        return
+    leaves = _leaves(output.text() or "")
+    if leaves is None:
+        notes.text(output, call=call, name="local_shell")
+        return
+    for inner, text in leaves:
+        notes.text(output, call=call, name="local_shell", text=text, inner=inner)
+
+
+def _leaves(text: str) -> list[tuple[Address, str]] | None:
+    """The string leaves of a JSON object, None for any other text."""
+    if not text.lstrip().startswith("{"):
+        return None
+    try:
+        leaves = list(_strings(read(text.encode()).root))
+    except (Malformed, UnicodeEncodeError):
+        return None
+    return leaves if len(leaves) <= MAX_LEAVES else None
+
+
+def _strings(node: Node) -> Iterator[tuple[Address, str]]:
+    if node.kind is Kind.STRING:
+        yield node.address, node.text() or ""
+    elif node.kind is Kind.OBJECT:
+        for _, value in node.members():
+            yield from _strings(value)
+    elif node.kind is Kind.ARRAY:
+        for item in node.items():
+            yield from _strings(item)
+
+
+def _screenshot(kind: str, members: Mapping[str, Node], notes: Notes) -> None:
+    _answered(members, notes)
+    output = members.get("output")
+    if output is not None:
+        notes.opaque_at(output)
+        notes.held_if("file_id", output.get("file_id"))
+
+
+def _search(kind: str, members: Mapping[str, Node], notes: Notes) -> None:
+    if text_of(members.get("execution")) == "client":
+        _answered(members, notes)
+    else:
+        notes.spoken, notes.origin = True, Origin.AGENT
+    tool_names(members.get("tools"), notes)
+
+
+RESULTS: Mapping[str, Reader] = MappingProxyType(
+    {
+        "function_call_output": _output,
+        "custom_tool_call_output": _output,
+        "apply_patch_call_output": _output,
+        "shell_call_output": _shell,
+        "local_shell_call_output": _local_shell,
+        "computer_call_output": _screenshot,
+        "tool_search_output": _search,
+    }
+)

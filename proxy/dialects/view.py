@@ -1,0 +1,173 @@
+"""From a document to a `Conversation`: what all dialects do alike.
+
+Owns pieces, the walk over the messages, the memory of facts, and the one place where a call id
+becomes a tool's name. It must not know a vendor: a `Reading` says how one message is read.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+from policies.conversation import Address, Conversation, Message, Piece, Unit
+from proxy.dialects.facts import Facts, FactStore, Found
+from proxy.dialects.notes import Notes, check_case, text_of
+from proxy.dialects.runs import leading, runs_of, turn_of
+from proxy.lazyjson import Document, Kind, Node
+
+MESSAGE = b"message\0"
+"""Salt of the digest of a message or item: its role in the body, part of what makes it equal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How one dialect is read. `list_key` names the member that holds the messages, `fields` all
+    known members. `message` and `member` note what one message, or one other member, says.
+    `streams` is what an absent `stream` means. `named` says that a result's own word for its tool
+    beats its call id, and that a result with neither answers the call at the same place."""
+
+    dialect: str
+    list_key: str
+    fields: frozenset[str]
+    message: Callable[[Node, Notes], None]
+    member: Callable[[str, Node, Notes], None]
+    streams: bool = False
+    named: bool = False
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What the walk gathers: `facts` of everything, `said` those of the messages alone."""
+
+    pieces: list[Piece] = field(default_factory=list)
+    messages: list[Message] = field(default_factory=list)
+    facts: list[tuple[Address, Facts]] = field(default_factory=list)
+    said: list[Facts] = field(default_factory=list)
+
+
+def view(document: Document, reading: Reading, store: FactStore) -> Conversation:
+    """Read `document`. Wrong shapes are left alone and noted; raises `Malformed` for an object that
+    had to be opened and cannot be read for certain (duplicate keys)."""
+    seen = _Seen()
+    model, stream = "", reading.streams
+    for key, node in document.root.members() if document.root.kind is Kind.OBJECT else ():
+        if key == reading.list_key and node.kind is Kind.ARRAY:
+            _messages(node, reading, store, seen)
+            continue
+        if key not in reading.fields:
+            check_case(document.root, key, reading.fields)
+        _member(key, node, reading, store, seen)
+        if key == "model":
+            model = text_of(node)
+        elif key == "stream" and node.raw != b"null":
+            stream = node.raw == b"true"
+    start = leading(seen.messages)
+    spoken = [facts.spoken for facts in seen.said]
+    runs = runs_of(seen.messages, spoken, start)
+    facts = seen.facts
+    return Conversation(
+        reading.dialect,
+        model,
+        stream,
+        tuple(seen.messages),
+        runs,
+        turn_of(runs, start),
+        tuple(_units(seen, reading)),
+        tuple(dict.fromkeys(name for _, fact in facts for name in fact.tools)),
+        tuple(seen.pieces),
+        tuple(base + way for base, fact in facts for way in fact.opaque),
+        tuple(base + way for base, fact in facts for way in fact.unknown),
+        tuple(dict.fromkeys(name for _, fact in facts for name in fact.held)),
+    )
+
+
+def member_piece(key: str, node: Node) -> Piece:
+    """The piece of one top-level member: its key, then everything below."""
+    digest = node.digest(_member_salt(key))
+    return Piece(node.address, digest, partial(node.strands, keyed=True))
+
+
+def _member_salt(key: str) -> bytes:
+    # A lone surrogate in a key is refused when its strands are read; here it only must not fail.
+    return b"member:" + key.encode("utf-8", "surrogatepass") + b"\0"
+
+
+def _member(key: str, node: Node, reading: Reading, store: FactStore, seen: _Seen) -> None:
+    piece = member_piece(key, node)
+    seen.pieces.append(piece)
+    facts = store.get(piece.digest)
+    if facts is None:
+        notes = Notes(1)
+        if key in reading.fields and key != reading.list_key:
+            reading.member(key, node, notes)
+        else:
+            notes.unknown_at(node)
+        facts = notes.facts()
+        store.put(piece.digest, facts)
+    seen.facts.append((node.address, facts))
+
+
+def _messages(node: Node, reading: Reading, store: FactStore, seen: _Seen) -> None:
+    for index, item in enumerate(node.items()):
+        digest = item.digest(MESSAGE)
+        facts = store.get(digest)
+        if facts is None:
+            notes = Notes(2)
+            reading.message(item, notes)
+            facts = notes.facts()
+            store.put(digest, facts)
+        address = item.address
+        seen.pieces.append(Piece(address, digest, item.strands))
+        seen.messages.append(facts.message(index, address, digest))
+        seen.facts.append((address, facts))
+        seen.said.append(facts)
+
+
+def _units(seen: _Seen, reading: Reading) -> Iterator[Unit]:
+    """The units in the order of the body, each with the name of the tool that it comes from."""
+    last_spoken = max((i for i, facts in enumerate(seen.said) if facts.spoken), default=-1)
+    names = _Names(reading.named)
+    for message, facts in zip(seen.messages, seen.said, strict=True):
+        names.called(message)
+        for found in facts.found:
+            tool = "" if found.source else names.of(found)
+            yield Unit(
+                message.address + found.address,
+                found.text,
+                found.source or f"tool:{tool}",
+                tool,
+                found.call,
+                found.part,
+                message.index,
+                message.index < last_spoken,
+                found.inner,
+            )
+        names.answered(len(message.answers))
+
+
+class _Names:
+    """Call id → name of the tool, for the calls made so far; the newest call of an id counts."""
+
+    def __init__(self, named: bool) -> None:
+        self._named = named
+        self._by_id: dict[str, str] = {}
+        self._open: Sequence[str] = ()
+        self._place = 0
+
+    def called(self, message: Message) -> None:
+        if not message.calls:
+            return
+        self._by_id.update((call.id, call.name) for call in message.calls if call.id)
+        self._open = [call.name for call in message.calls]
+        self._place = 0
+
+    def answered(self, results: int) -> None:
+        self._place += results
+
+    def of(self, found: Found) -> str:
+        known = self._by_id.get(found.call, "")
+        if not self._named:
+            return known or found.name
+        return found.name or known or self._at_place()
+
+    def _at_place(self) -> str:
+        return self._open[self._place] if self._place < len(self._open) else ""
