@@ -1,5 +1,6 @@
 """The configuration: TOML and environment in, one frozen `Config` or a list of problems out."""
 
+from proxy.config.load import Examined, examine, load
 from proxy.config.model import (
     ClientSettings,
     Config,
@@ -12,8 +13,11 @@ from proxy.config.model import (
 __all__ = [
     "ClientSettings",
     "Config",
+    "Examined",
     "Listen",
     "RouteSettings",
     "Timeouts",
     "UpstreamSettings",
+    "examine",
+    "load",
 ]

@@ -1,4 +1,4 @@
-"""What a configuration says, as frozen values. Every field has the default of a node without a file.
+"""What a configuration says, as frozen values; the defaults are those of a node without a file.
 
 Owns the shapes that the rest of `proxy` reads. It must not know files, lines or the environment.
 """
@@ -85,7 +85,7 @@ class Config:
     timeouts: Timeouts = Timeouts()
     state_url: str = "memory:"
     secrets_dir: str = ""
-    policies: Policies = Policies()
+    policies: Policies = field(default_factory=Policies)
     endpoints_open: frozenset[str] = frozenset()
     tailnet: bool = False
     session_header: str = ""

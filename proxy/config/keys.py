@@ -1,0 +1,260 @@
+"""Every setting: its kind, its default, its sentence, and what this version does with it.
+
+Owns the table that loading, `check --show`, `config.example.toml` and the reference are made from.
+It must not know files, lines or the environment. Names are part of the outward contract.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Generic, TypeVar
+
+from policies.settings import Egress, Envelope, ToolRule
+from proxy.config import shapes
+from proxy.config.addresses import Base
+from proxy.config.kinds import Kind, choice, duration, flag, many, pair, rate, size, whole
+from proxy.config.shapes import Secret, help_of
+from proxy.endpoint_table import GROUPS
+
+T_co = TypeVar("T_co", covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Key(Generic[T_co]):
+    """One setting. `default`: as it is written in TOML; None where it has no value when it is left
+    out. `required`: must be written wherever its table is. `now`: the values that this version
+    takes, None for all. `inert`: accepted and named in a warning, because the part of Transom that
+    acts on it is not in this version."""
+
+    path: str
+    kind: Kind[T_co]
+    default: object
+    help: str
+    required: bool = False
+    now: tuple[object, ...] | None = None
+    inert: bool = False
+
+    @property
+    def name(self) -> str:
+        return self.path.rpartition(".")[2]
+
+
+VERSION: Final = Key("version", whole(1, 1), 1, "Version of this file's format.")
+PROFILE: Final = Key(
+    "profile",
+    choice("private", "balanced", "relay"),
+    "relay",
+    "Set of defaults; a key that is written beats it.",
+    now=("relay",),
+)
+HOST: Final = Key(
+    "listen.host",
+    shapes.HOST_NAME,
+    "127.0.0.1",
+    "Address to listen on; one that others can reach needs a [[client]].",
+)
+PORT: Final = Key("listen.port", whole(0, 65535), 8787, "Port to listen on; 0 takes a free one.")
+NAMES: Final = Key(
+    "listen.names",
+    many(shapes.HOST_NAME),
+    [],
+    "Further names by which clients call this listener.",
+)
+ORIGINS: Final = Key(
+    "listen.origins", many(shapes.ORIGIN), [], "Browser origins whose pages may call this listener."
+)
+MAX_BODY: Final = Key(
+    "listen.max_body",
+    size(1024, 1024**3),
+    "64 MiB",
+    "Largest request body, decoded.",
+)
+CONNECT: Final = Key("timeouts.connect", duration(), "10s", "Longest time to reach an upstream.")
+FIRST_BYTE: Final = Key(
+    "timeouts.first_byte", duration(), "600s", "Longest wait for the first byte of an answer."
+)
+IDLE: Final = Key(
+    "timeouts.idle", duration(), "300s", "Longest silence within an answer that has begun."
+)
+STATE_URL: Final = Key(
+    "state.url",
+    shapes.state_url(),
+    "",
+    "Where Transom remembers; empty is transom.db in $XDG_STATE_HOME/transom.",
+)
+SECRETS_DIR: Final = Key(
+    "screen.secrets_dir",
+    shapes.PATH,
+    "",
+    "Folder whose files hold secrets that must not leave, one in each; read again when changed.",
+)
+ON_HIT: Final = Key(
+    "screen.on_hit",
+    choice("home", "refuse", "redact", "observe"),
+    Egress().on_hit,
+    help_of(Egress, "on_hit"),
+    now=("refuse", "observe"),
+)
+ENVELOPE_ENABLED: Final = Key(
+    "envelope.enabled", flag(), Envelope().enabled, help_of(Envelope, "enabled")
+)
+SESSION_HEADER: Final = Key(
+    "session.header",
+    shapes.HEADER_NAME,
+    "",
+    "Header that names the session, if not the clients' own.",
+)
+ENDPOINTS_OPEN: Final = Key(
+    "endpoints.open",
+    many(choice(*sorted(GROUPS))),
+    [],
+    "Groups of endpoints to open although what goes through them is not screened.",
+)
+TAILNET: Final = Key(
+    "local.tailnet", flag(), False, "Count 100.64.0.0/10 as local, for a home on a tailnet."
+)
+
+SINGLE: Final[tuple[Key[object], ...]] = tuple(
+    key
+    for key in (
+        VERSION, PROFILE,
+        HOST, PORT, NAMES, ORIGINS, MAX_BODY,
+        CONNECT, FIRST_BYTE, IDLE,
+        Key("timeouts.home_first_byte", duration(), "300s",
+            "Longest wait for the first byte of a local model.", inert=True),
+        Key("owner.enabled", flag(), False, "Serve the owner's page.", now=(False,)),
+        Key("owner.host", shapes.HOST_NAME, "127.0.0.1",
+            "Address of the owner's page.", inert=True),
+        Key("owner.port", whole(0, 65535), 8788, "Port of the owner's page.", inert=True),
+        STATE_URL,
+        Key("ledger.keep", duration(), "45d",
+            "How long frames are remembered after their last use.", inert=True),
+        SECRETS_DIR, ON_HIT,
+        Key("screen.opaque", choice("allow", "home"), "allow",
+            "PDFs and the like that cannot be read.", now=("allow",)),
+        ENVELOPE_ENABLED,
+        Key("envelope.reminder", choice("off", "request"), "off",
+            "Repeat the operator's request after the newest results.", now=("off",)),
+        Key("minimality.mode", choice("strict", "dialogue", "off"), "off",
+            "How much of the conversation may leave.", now=("off",)),
+        Key("minimality.strategy", choice("drop", "elide", "home"), "drop",
+            "What makes a request minimal.", now=("drop",)),
+        Key("minimality.max_outbound_chars", whole(0, 10**9), 0,
+            "Most characters that may leave in one request; 0 is no cap.", now=(0,)),
+        Key("limits.max_turns", whole(1, 100_000), 100,
+            "Most rounds of one turn; the soft limit is at 80 %.", inert=True),
+        Key("limits.style", choice("answer", "error"), "answer",
+            "How a turn ends that went beyond a limit.", inert=True),
+        Key("limits.same_result", shapes.LIMIT, [5, 8],
+            "Equal calls with equal results, soft and hard.", inert=True),
+        Key("limits.polling", shapes.LIMIT, [40, 80],
+            "Equal calls with different results, soft and hard.", inert=True),
+        Key("limits.cycle", shapes.LIMIT, [3, 5],
+            "Repeats of a cycle of calls, soft and hard.", inert=True),
+        Key("limits.read_only", shapes.LIMIT, [70, 90],
+            "Rounds that only read, soft and hard.", inert=True),
+        Key("limits.result_bytes", pair(size(1, 1024**3), float), ["4 MB", "16 MB"],
+            "Size of all results of a turn, soft and hard.", inert=True),
+        Key("limits.requests", pair(rate(), lambda limit: limit.count / limit.seconds),
+            ["300/10m", "1200/10m"], "Requests of one client, soft and hard.", inert=True),
+        SESSION_HEADER, ENDPOINTS_OPEN, TAILNET,
+        Key("fallback.upstream", shapes.NAME, "home",
+            "Upstream that answers what must not leave.", inert=True),
+        Key("fallback.explain", choice("header", "text"), "header",
+            "Where an answer from home says so.", inert=True),
+    )
+)  # fmt: skip
+"""Settings that stand once."""
+
+UP_NAME: Final = Key("upstream.name", shapes.NAME, None, "Name of the upstream.", required=True)
+UP_LEG: Final = Key(
+    "upstream.leg",
+    choice("cloud", "local"),
+    None,
+    "Cloud is allowed on any address, local only on addresses of this house.",
+    required=True,
+)
+UP_BASE_URL: Final[Key[Base]] = Key(
+    "upstream.base_url",
+    shapes.base(),
+    None,
+    "Its address, with a path prefix if there is one; a trailing /v1 is folded.",
+    required=True,
+)
+UP_DIALECTS: Final = Key(
+    "upstream.dialects",
+    many(shapes.FAMILY, least=1),
+    None,
+    "What it speaks: anthropic, openai, ollama.",
+    required=True,
+)
+UP_AUTH: Final = Key(
+    "upstream.auth",
+    choice("caller", "key", "none"),
+    None,
+    "Credentials it gets: the caller's, the key below, or none. Left out, it is caller for the "
+    "vendors' own addresses and none for local.",
+)
+UP_KEY: Final[Key[Secret]] = Key(
+    "upstream.key", shapes.secret(), None, 'Where the key is, with auth = "key".'
+)
+UP_MODEL: Final = Key(
+    "upstream.model",
+    shapes.GLOB,
+    None,
+    "Model that a fallback asks for.",
+    inert=True,
+)
+
+ROUTE_MODEL: Final = Key("route.model", shapes.GLOB, None, "Glob over model names.")
+ROUTE_CLIENT: Final = Key("route.client", shapes.GLOB, None, "Glob over client names.")
+ROUTE_DIALECT: Final = Key("route.dialect", shapes.FAMILY, None, "Dialect of the request.")
+ROUTE_UPSTREAM: Final = Key(
+    "route.upstream", shapes.NAME, None, "Upstream that takes it.", required=True
+)
+
+CLIENT_NAME: Final = Key("client.name", shapes.NAME, None, "Name of the client.", required=True)
+CLIENT_TOKEN: Final = Key(
+    "client.token_sha256",
+    shapes.HEX,
+    None,
+    "SHA-256 of its token: printf %s TOKEN | sha256sum.",
+    required=True,
+)
+
+TOOL_MATCH: Final = Key("tool.match", shapes.GLOB, None, help_of(ToolRule, "match"), required=True)
+TOOL_TRUST: Final = Key(
+    "tool.trust",
+    choice("untrusted", "operator"),
+    "untrusted",
+    help_of(ToolRule, "trust"),
+)
+
+ARRAYS: Final[Mapping[str, tuple[Key[object], ...]]] = {
+    "upstream": (UP_NAME, UP_LEG, UP_BASE_URL, UP_DIALECTS, UP_AUTH, UP_KEY, UP_MODEL),
+    "route": (
+        ROUTE_MODEL, ROUTE_CLIENT, ROUTE_DIALECT, ROUTE_UPSTREAM,
+        Key("route.prefer", choice("local"), None, "Use the local model while it is up.", now=()),
+        Key("route.profile", choice("private", "balanced", "relay"), None,
+            "Another profile for these requests.", now=()),
+        Key("route.minimality", choice("strict", "dialogue", "off"), None,
+            "Another minimality mode for these requests.", now=()),
+    ),
+    "client": (CLIENT_NAME, CLIENT_TOKEN),
+    "tool": (
+        TOOL_MATCH, TOOL_TRUST,
+        Key("tool.encode", choice("raw", "json"), "raw",
+            "How results stand in their frame.", now=("raw",)),
+        Key("tool.max_chars", whole(1, 10**9), None,
+            "Most characters of a result; the rest is cut.", now=()),
+        Key("tool.writes", flag(), False, "The tool changes something.", now=(False,)),
+    ),
+    "envelope.also": (
+        Key("envelope.also.client", shapes.GLOB, None,
+            "Glob over client names whose user texts hold marked spans.", required=True, now=()),
+        Key("envelope.also.open", shapes.WORDS, None,
+            "Literal that opens a span.", required=True, now=()),
+        Key("envelope.also.close", shapes.WORDS, None,
+            "Literal that closes a span.", required=True, now=()),
+    ),
+}  # fmt: skip
+"""Tables that may stand several times, with the settings of each."""

@@ -1,0 +1,180 @@
+"""From a file and the environment to one frozen `Config`, or to all that is wrong with them.
+
+Owns how settings become a configuration. It must not know how a value is read or a file is found.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal, cast
+
+from policies.decision import Leg
+from policies.settings import Egress, Envelope, Policies, ToolRule
+from proxy.config import keys
+from proxy.config.checks import check
+from proxy.config.key_files import read_secret
+from proxy.config.model import (
+    DEFAULT_UPSTREAMS,
+    Auth,
+    ClientSettings,
+    Config,
+    Listen,
+    RouteSettings,
+    Timeouts,
+    UpstreamSettings,
+)
+from proxy.config.reading import Effective, Reading, Row
+from proxy.config.sources import Document, find_file, read_document, read_overrides, state_folder
+from proxy.problems import Invalid
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """A valid configuration, the file it is from (None without one), and where each setting that
+    holds comes from."""
+
+    config: Config
+    path: Path | None
+    effective: tuple[Effective, ...]
+
+
+def load(path: Path | None, environ: Mapping[str, str]) -> Config:
+    """The configuration in `path`, or where the search order finds one, or the defaults; the
+    environment beats the file. Raises `problems.Invalid` with everything that is wrong."""
+    return examine(path, environ).config
+
+
+def examine(path: Path | None, environ: Mapping[str, str]) -> Examined:
+    """As `load`, with origins."""
+    found = find_file(path, environ)
+    document = read_document(found) if found else Document()
+    overrides, wrong = read_overrides(environ)
+    reading = Reading(document, overrides, list(wrong))
+    reading.get(keys.VERSION)
+    reading.get(keys.PROFILE)
+    config = _build(reading, found.parent if found else Path(), environ)
+    check(reading, config)
+    reading.finish()
+    order = {key.path: number for number, key in enumerate(keys.SINGLE)}
+    effective = sorted(reading.effective, key=lambda item: order.get(item.path, len(order)))
+    return Examined(replace(config, inert=tuple(reading.inert)), found, tuple(effective))
+
+
+def _build(reading: Reading, folder: Path, environ: Mapping[str, str]) -> Config:
+    """Everything that can be read; what cannot has its default, and `reading` says why."""
+    return Config(
+        listen=Listen(
+            host=reading.get(keys.HOST).lower(),
+            port=reading.get(keys.PORT),
+            names=tuple(name.lower() for name in reading.get(keys.NAMES)),
+            origins=reading.get(keys.ORIGINS),
+            max_body=reading.get(keys.MAX_BODY),
+        ),
+        timeouts=Timeouts(
+            connect=reading.get(keys.CONNECT),
+            first_byte=reading.get(keys.FIRST_BYTE),
+            idle=reading.get(keys.IDLE),
+        ),
+        state_url=reading.get(keys.STATE_URL) or _default_state(reading, environ),
+        secrets_dir=reading.get(keys.SECRETS_DIR),
+        policies=_policies(reading),
+        endpoints_open=frozenset(reading.get(keys.ENDPOINTS_OPEN)),
+        tailnet=reading.get(keys.TAILNET),
+        session_header=reading.get(keys.SESSION_HEADER).lower(),
+        upstreams=_upstreams(reading, folder, environ),
+        routes=tuple(route for row in reading.rows("route") if (route := _route(row))),
+        clients=tuple(client for row in reading.rows("client") if (client := _client(row))),
+    )
+
+
+def _default_state(reading: Reading, environ: Mapping[str, str]) -> str:
+    try:
+        return f"sqlite://{state_folder(environ) / 'transom.db'}"
+    except Invalid as error:
+        reading.problems += error.problems
+        return "memory:"
+
+
+def _policies(reading: Reading) -> Policies:
+    rules = tuple(rule for row in reading.rows("tool") if (rule := _tool(row)))
+    on_hit = cast(Literal["refuse", "observe"], reading.get(keys.ON_HIT))
+    return Policies(
+        envelope=Envelope(enabled=reading.get(keys.ENVELOPE_ENABLED), tools=rules),
+        egress=Egress(on_hit=on_hit),
+    )
+
+
+def _tool(row: Row) -> ToolRule | None:
+    match, trust = row.get(keys.TOOL_MATCH), row.get(keys.TOOL_TRUST)
+    if match is None or trust is None:
+        return None
+    return ToolRule(match, cast(Literal["untrusted", "operator"], trust))
+
+
+def _route(row: Row) -> RouteSettings | None:
+    model, client = row.get(keys.ROUTE_MODEL), row.get(keys.ROUTE_CLIENT)
+    dialect, upstream = row.get(keys.ROUTE_DIALECT), row.get(keys.ROUTE_UPSTREAM)
+    if upstream is None or not row.sound:
+        return None
+    return RouteSettings(model or "", client or "", dialect or "", upstream)
+
+
+def _client(row: Row) -> ClientSettings | None:
+    name, token = row.get(keys.CLIENT_NAME), row.get(keys.CLIENT_TOKEN)
+    if name is None or token is None:
+        return None
+    return ClientSettings(name, token.lower())
+
+
+def _upstreams(
+    reading: Reading, folder: Path, environ: Mapping[str, str]
+) -> tuple[UpstreamSettings, ...]:
+    rows = reading.rows("upstream")
+    if rows:
+        found = (_upstream(row, folder, environ) for row in rows)
+        return tuple(upstream for upstream in found if upstream)
+    for upstream in DEFAULT_UPSTREAMS:
+        for name in ("name", "leg", "base_url", "dialects", "auth"):
+            value = getattr(upstream, name)
+            shown = list(value) if isinstance(value, tuple) else str(value)
+            reading.effective.append(
+                Effective(f"upstream.{upstream.name}.{name}", shown, "default")
+            )
+    return DEFAULT_UPSTREAMS
+
+
+def _upstream(row: Row, folder: Path, environ: Mapping[str, str]) -> UpstreamSettings | None:
+    name, leg = row.get(keys.UP_NAME), row.get(keys.UP_LEG)
+    base, dialects = row.get(keys.UP_BASE_URL), row.get(keys.UP_DIALECTS)
+    auth, secret, model = row.get(keys.UP_AUTH), row.get(keys.UP_KEY), row.get(keys.UP_MODEL)
+    if name is None or leg is None or base is None or dialects is None or not row.sound:
+        return None
+    auth = auth or _default_auth(row, Leg(leg), base.is_vendor)
+    key = None
+    if secret and auth == "key":
+        try:
+            key = read_secret(secret, folder, environ)
+        except ValueError as error:
+            row.complain(keys.UP_KEY, str(error))
+    elif auth == "key":
+        row.complain(
+            keys.UP_KEY,
+            'is missing: auth = "key" needs it',
+            'key = { env = "…" } or { file = "…" }',
+        )
+    elif secret:
+        row.complain(keys.UP_KEY, f'is not used with auth = "{auth}"', 'write auth = "key"')
+    return UpstreamSettings(name, Leg(leg), base.url, dialects, cast(Auth, auth), key, model or "")
+
+
+def _default_auth(row: Row, leg: Leg, vendor: bool) -> str:
+    if leg is Leg.LOCAL:
+        return "none"
+    if not vendor:
+        row.complain(
+            keys.UP_AUTH,
+            "is missing: at another address than the vendors' own, say which credentials it gets",
+            'auth = "key" with a key of its own; "caller" hands on the caller\'s; or "none"',
+        )
+        return "none"
+    return "caller"
