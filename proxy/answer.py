@@ -1,0 +1,211 @@
+"""Answers on their way back: one type for them, and the relay that hands them to the client.
+
+Owns the bytes' way from an answer to the client's socket: chunk by chunk as they came, copies for
+observers, events for filters, and how a stream ends that breaks off. It must not know an upstream,
+a dialect or what observers and filters look for.
+"""
+
+import struct
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from socket import SO_LINGER, SOL_SOCKET
+from typing import Final, Protocol
+
+from aiohttp import HttpVersion11, web
+from multidict import CIMultiDict
+
+from proxy.copies import Copies, Observer
+from proxy.dialects.streams import Edge, Event, Kind, TooLong, decoder
+from proxy.errors import Refused
+from proxy.patience import Patience
+
+__all__ = ["Answer", "Filter", "Observer", "relay"]
+
+FLUSH: Final = 5.0
+"""Seconds that a client has to take what was already written when its answer breaks off."""
+
+
+def _nothing() -> None:
+    """Nothing needs to be closed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer from anywhere: an upstream, or made at home.
+
+    `headers`: as they go to the client, hop-by-hop ones gone. `chunks` is read once; it raises
+    `Refused` where the answer breaks off. `stream`: the grammar of its events, empty for a whole
+    answer and for one in a content coding. `coded`: it is in a content coding, though none was
+    asked for. `idle`: seconds that one chunk may take to be read by the client. `close` gives up
+    what is left of it, at once; harmless when it has ended.
+    """
+
+    status: int
+    headers: Sequence[tuple[str, str]] = field(repr=False)
+    chunks: AsyncIterator[bytes] = field(repr=False)
+    stream: Kind = ""
+    reason: str | None = None
+    coded: bool = False
+    idle: float = 300.0
+    close: Callable[[], None] = field(default=_nothing, repr=False)
+
+
+class Filter(Protocol):
+    """Decides about each event of one answer; made anew for each. Where an answer is no stream,
+    its body is the one event.
+
+    It passes an event by returning it, drops it by returning nothing, replaces it by returning
+    another, holds it by returning it later. It ends the answer by raising `Refused`.
+    """
+
+    def event(self, event: Event) -> Iterable[Event]:
+        """What goes on now that `event` has come."""
+        ...
+
+    def end(self) -> Iterable[Event]:
+        """What goes on now that no event will come."""
+        ...
+
+
+async def relay(
+    answer: Answer,
+    request: web.BaseRequest,
+    *,
+    extra_headers: Iterable[tuple[str, str]] = (),
+    observers: Sequence[Observer] = (),
+    filters: Sequence[Filter] = (),
+    stream_error: Callable[[Refused], bytes],
+    failed: Callable[[Observer, BaseException], None] | None = None,
+) -> web.StreamResponse:
+    """Hand `answer` to the client of `request`; returns once its last byte was written.
+
+    Without filters the client gets the bytes that came, chunk by chunk, and no chunk waits for
+    another. Observers read copies. `failed` is told which observer raised, and what.
+
+    A stream that breaks off between two events ends with `stream_error`, an event of the caller's
+    dialect. One that breaks off within an event, and every whole answer, ends as a broken
+    transfer: closing half an event would hand clients JSON that does not parse, and a clean end
+    would pass a part for the whole. A client that takes nothing for `answer.idle` seconds is
+    dropped. `answer` is closed in every case, also when this task is cancelled. Raises `Refused`
+    only while nothing has been written yet.
+    """
+    copies = Copies(observers, failed)
+    try:
+        if filters and (answer.coded or not answer.stream):
+            answer = await _filtered_whole(answer, filters)
+            filters = ()
+        response = await _begin(answer, request, extra_headers, filtered=bool(filters))
+        chunks = _filtered(answer, filters) if filters else answer.chunks
+        await _pour(answer, chunks, request, response, copies, stream_error)
+        return response
+    finally:
+        answer.close()
+        copies.end()
+
+
+class _Relayed(web.StreamResponse):
+    """A response without the headers that the server library would add of its own accord."""
+
+    async def _prepare_headers(self) -> None:
+        ours = {name.lower() for name in self.headers}
+        await super()._prepare_headers()
+        for name in ("Server", "Content-Type"):
+            if name.lower() not in ours:
+                self.headers.pop(name, None)
+
+
+async def _begin(
+    answer: Answer, request: web.BaseRequest, extra: Iterable[tuple[str, str]], *, filtered: bool
+) -> web.StreamResponse:
+    headers = CIMultiDict([*answer.headers, *extra])
+    if filtered:
+        headers.popall("Content-Length", None)
+    response = _Relayed(status=answer.status, reason=answer.reason, headers=headers)
+    with suppress(ConnectionError):  # a client that has left; the first write will end this
+        await response.prepare(request)
+    return response
+
+
+async def _pour(
+    answer: Answer,
+    chunks: AsyncIterator[bytes],
+    request: web.BaseRequest,
+    response: web.StreamResponse,
+    copies: Copies,
+    stream_error: Callable[[Refused], bytes],
+) -> None:
+    edge = Edge(answer.stream)
+    patience = Patience(answer.idle, lambda: _drop(request))
+    try:
+        try:
+            async for chunk in chunks:
+                edge.feed(chunk)
+                copies.chunk(chunk)
+                patience.begin()
+                await response.write(chunk)
+                patience.done()
+        except Refused as broken:
+            if not edge.clean or response.content_length is not None or not answer.stream:
+                _break(request)
+                return
+            await response.write(stream_error(broken))
+        await response.write_eof()
+    except ConnectionError:
+        pass  # the client has left, and nobody is there to be told
+    finally:
+        patience.stop()
+
+
+async def _filtered(answer: Answer, filters: Sequence[Filter]) -> AsyncIterator[bytes]:
+    """The events that the filters let go, as bytes."""
+    events = decoder(answer.stream)
+    try:
+        async for chunk in answer.chunks:
+            if let_go := _through(filters, events.feed(chunk)):
+                yield let_go
+        if last := _through(filters, events.end(), ended=True):
+            yield last
+    except TooLong:
+        raise Refused("upstream-unreachable", reason="an event in its answer never ended") from None
+
+
+async def _filtered_whole(answer: Answer, filters: Sequence[Filter]) -> Answer:
+    """The filtered body, gathered first, so that a filter can still turn it into an error."""
+    if answer.coded:
+        raise Refused("upstream-unreachable", reason="its answer is in a coding not asked for")
+    body = b"".join([part async for part in _filtered(answer, filters)])
+    kept = [pair for pair in answer.headers if pair[0].lower() != "content-length"]
+    headers = [*kept, ("Content-Length", str(len(body)))]
+    return Answer(answer.status, headers, _one(body), reason=answer.reason, idle=answer.idle)
+
+
+async def _one(body: bytes) -> AsyncIterator[bytes]:
+    if body:
+        yield body
+
+
+def _through(filters: Sequence[Filter], events: Iterable[Event], *, ended: bool = False) -> bytes:
+    for each in filters:
+        passed = [let_go for event in events for let_go in each.event(event)]
+        events = [*passed, *each.end()] if ended else passed
+    return b"".join(event.raw for event in events)
+
+
+def _break(request: web.BaseRequest) -> None:
+    """End the transfer so that the client sees it broken, after what was already written."""
+    transport = request.transport
+    if transport is None:
+        return
+    if request.version < HttpVersion11:
+        # The end of the connection is the end of its body: only a reset says that this was not it.
+        socket = transport.get_extra_info("socket")
+        socket.setsockopt(SOL_SOCKET, SO_LINGER, struct.pack("ii", 1, 0))
+    transport.close()
+    request.loop.call_later(FLUSH, transport.abort)
+
+
+def _drop(request: web.BaseRequest) -> None:
+    """The client takes nothing any more."""
+    if request.transport is not None:
+        request.transport.abort()

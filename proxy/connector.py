@@ -1,0 +1,123 @@
+"""Connections to upstreams: where they may lead, and which of the pool may be used again.
+
+Owns the check of the peer on local legs and of connections that were kept. It must not know what is
+sent over them. Facts about aiohttp are those of 3.14: `connect` hands out every connection, new or
+kept; `socket_factory` is asked before each attempt to connect.
+"""
+
+import asyncio
+import select
+import socket
+from collections.abc import Callable
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Final, NoReturn
+from weakref import WeakSet
+
+import aiohttp
+from aiohttp.abc import AbstractResolver
+from aiohttp.client_proto import ResponseHandler
+from aiohttp.connector import AddrInfoType, Connection
+from aiohttp.tracing import Trace
+
+from proxy.errors import Refused
+
+KEEP: Final = 4.0
+"""Seconds that an idle connection is kept; common servers close theirs after 5."""
+
+_ELSEWHERE: Final = "this address is not at home"
+
+
+class NotLocal(OSError):
+    """An address to connect to is not on the list. Always the same text, so that the failures of
+    several addresses are reported as one."""
+
+    def __init__(self) -> None:
+        super().__init__(_ELSEWHERE)
+
+
+@dataclass(slots=True)
+class Flight:
+    """A request that is under way: its connection, once there is one."""
+
+    connection: ResponseHandler | None = None
+    transport: asyncio.Transport | None = None
+
+    def abort(self) -> None:
+        """Close its connection now; what is not written yet is never written."""
+        if self.transport is not None:
+            self.transport.abort()
+
+
+FLIGHT: ContextVar[Flight] = ContextVar("flight")
+"""The request that the current task is sending."""
+
+
+class Connector(aiohttp.TCPConnector):
+    """No limit on connections, no memory of names: each connection resolves its own.
+
+    `allowed`: which peers a connection may have, by IP address; None for any.
+    """
+
+    def __init__(
+        self,
+        allowed: Callable[[str], bool] | None = None,
+        resolver: AbstractResolver | None = None,
+    ) -> None:
+        self._allowed = allowed
+        self._known: WeakSet[ResponseHandler] = WeakSet()
+        super().__init__(
+            limit=0,
+            use_dns_cache=False,
+            resolver=resolver,
+            keepalive_timeout=KEEP,
+            socket_factory=self._socket,
+        )
+
+    async def connect(
+        self,
+        req: aiohttp.ClientRequest,
+        traces: list[Trace],
+        timeout: aiohttp.ClientTimeout,  # noqa: ASYNC109 (the library's own signature)
+    ) -> Connection:
+        """A connection on which nothing was written since it was checked."""
+        while True:
+            connection = await super().connect(req, traces, timeout)
+            protocol, transport = connection.protocol, connection.transport
+            assert protocol is not None
+            assert transport is not None
+            if protocol in self._known and _has_news(transport.get_extra_info("socket")):
+                connection.close()
+                continue
+            self._known.add(protocol)
+            # SECURITY: the peer of this very connection, before the first byte of a request.
+            if self._allowed is not None and not self._allowed(_peer(transport)):
+                connection.close()
+                _refuse()
+            flight = FLIGHT.get()
+            flight.connection, flight.transport = protocol, transport
+            return connection
+
+    def _socket(self, info: AddrInfoType) -> socket.socket:
+        # SECURITY: before the handshake of TCP, and so before that of TLS, which comes before
+        # `connect` returns.
+        if self._allowed is not None and not self._allowed(str(info[4][0])):
+            raise NotLocal
+        return socket.socket(family=info[0], type=info[1], proto=info[2])
+
+
+def _peer(transport: asyncio.Transport) -> str:
+    peer = transport.get_extra_info("peername")
+    return str(peer[0]) if peer else ""
+
+
+def _refuse() -> NoReturn:
+    raise Refused("home-not-local", reason=_ELSEWHERE)
+
+
+def _has_news(kept: socket.socket) -> bool:
+    """Whether a kept connection has something to read: on one where nothing was asked, that is its
+    end, or an answer to nobody."""
+    poll = select.poll()
+    poll.register(kept.fileno(), select.POLLIN)
+    return bool(poll.poll(0))

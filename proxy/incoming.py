@@ -1,0 +1,120 @@
+"""An upstream's answer as it arrives: its headers made fit to relay, its body chunk by chunk.
+
+Owns which headers of an answer go on, the limit between two chunks, and how an answer that breaks
+off is told from one that ends. It must not know what is done with the bytes.
+"""
+
+from collections.abc import AsyncIterator, Iterator
+from typing import Final
+
+import aiohttp
+
+from policies.decision import Leg
+from proxy.answer import Answer
+from proxy.config import UpstreamSettings
+from proxy.connector import Flight
+from proxy.dialects.streams import kind_of
+from proxy.errors import Refused
+from proxy.failures import gone, late
+from proxy.headers import HOP_BY_HOP
+from proxy.patience import Patience
+
+_REDIRECTS: Final = frozenset({300, 301, 302, 303, 305, 307, 308})
+_PLAIN: Final = frozenset({"", "identity"})
+
+
+def answer_of(
+    response: aiohttp.ClientResponse, flight: Flight, upstream: UpstreamSettings, *, idle: float
+) -> Answer:
+    """The answer whose status has just arrived. `idle`: seconds between two chunks.
+
+    Raises `Refused` for a protocol switch that nobody asked for, and for a redirect on a local
+    leg: the model at home would not be the one that answers.
+    """
+    if response.status == 101:
+        _close(response)
+        raise gone(upstream, "it switched to another protocol")
+    if upstream.leg is Leg.LOCAL and response.status in _REDIRECTS:
+        _close(response)
+        raise Refused("home-not-local", reason="the local server redirects elsewhere")
+    headers = list(_headers(response, upstream))
+    reason = response.reason or ""
+    named = {name.lower(): value for name, value in headers}
+    coded = named.get("content-encoding", "").strip().lower() not in _PLAIN
+    return Answer(
+        response.status,
+        headers,
+        _chunks(response, flight, upstream, idle),
+        "" if coded else kind_of(named.get("content-type", "")),
+        reason if reason.isprintable() else "",
+        coded,
+        idle,
+        lambda: _close(response),
+    )
+
+
+def _headers(
+    response: aiohttp.ClientResponse, upstream: UpstreamSettings
+) -> Iterator[tuple[str, str]]:
+    chunked = "Transfer-Encoding" in response.headers
+    named = {
+        token.strip().lower()
+        for value in response.headers.getall("Connection", ())
+        for token in value.split(",")
+    }
+    for name, value in response.headers.items():
+        low = name.lower()
+        if low in HOP_BY_HOP or low in named or low == "alt-svc" or low.startswith("x-transom-"):
+            continue
+        if (low == "content-length" and chunked) or (
+            low == "set-cookie" and upstream.auth != "caller"
+        ):
+            continue
+        # What is not UTF-8 came as lone surrogates, which the server would drop in silence; what
+        # cannot stand in a header it would not send at all.
+        value = value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+        if (name + value).replace("\t", " ").isprintable():
+            yield name, value
+
+
+async def _chunks(
+    response: aiohttp.ClientResponse, flight: Flight, upstream: UpstreamSettings, idle: float
+) -> AsyncIterator[bytes]:
+    silent = False
+
+    def lost() -> None:
+        nonlocal silent
+        silent = True
+        _close(response)
+
+    bounded = "Content-Length" in response.headers or "Transfer-Encoding" in response.headers
+    patience = Patience(idle, lost)
+    read = response.content.readany
+    try:
+        while True:
+            patience.begin()
+            chunk = await read()
+            patience.done()
+            if not chunk:
+                break
+            yield chunk
+    except (aiohttp.ClientError, OSError):
+        if silent:
+            raise late(upstream, "it fell silent in the middle of its answer") from None
+        raise gone(upstream, "its answer broke off") from None
+    finally:
+        patience.stop()
+        _close(response)
+    # A body that ends with the connection ends just so when that is reset; only here is it told.
+    lost_with = flight.connection.exception() if flight.connection is not None else None
+    if not bounded and isinstance(lost_with, aiohttp.ClientOSError):
+        raise gone(upstream, "its answer broke off")
+
+
+def _close(response: aiohttp.ClientResponse) -> None:
+    """Give up the rest. A connection whose answer has ended is already back in the pool."""
+    connection = response.connection
+    transport = None if connection is None else connection.transport
+    response.close()
+    if transport is not None:
+        transport.abort()

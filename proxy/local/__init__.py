@@ -1,0 +1,1 @@
+"""Answering at home: what counts as home, and whether a model really runs there."""

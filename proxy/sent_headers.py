@@ -1,0 +1,64 @@
+"""The headers that a request leaves with: what no leg gets, who gets a credential.
+
+Owns the last look at them. The door has sorted them; what would do harm is kept out here as well.
+It must not know an endpoint.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from multidict import CIMultiDict
+
+from proxy.config import UpstreamSettings
+from proxy.errors import Refused
+from proxy.headers import HOP_BY_HOP, is_credential
+
+Headers = Sequence[tuple[str, str]]
+
+_REWRITTEN: Final = frozenset(
+    {"host", "content-length", "content-encoding", "accept-encoding", "expect", "cookie"}
+)
+_LONE: Final = re.compile("[\ud800-\udfff]")
+
+
+def whole(headers: Headers) -> CIMultiDict[str]:
+    """Everything that is sent, as the library takes it. Raises `Refused("door-refused")`."""
+    # SECURITY: the library drops what is no UTF-8 while it writes, so that what was screened would
+    # not be what leaves.
+    if any(_LONE.search(name + value) for name, value in headers):
+        raise Refused("door-refused", reason="a header holds what cannot be sent")
+    return CIMultiDict([*headers, ("accept-encoding", "identity")])
+
+
+def plain(headers: Headers) -> list[tuple[str, str]]:
+    """Headers for any leg. The door has sorted them; what would do harm is kept out here too."""
+    kept = []
+    for name, value in headers:
+        low = name.lower()
+        # SECURITY: a credential comes in by its own list alone.
+        if is_credential(name) or low.startswith("x-transom-"):
+            continue
+        if low not in HOP_BY_HOP and low not in _REWRITTEN:
+            kept.append((name, value))
+    return kept
+
+
+_KEY_HEADERS: Final[Mapping[str, tuple[str, str]]] = {
+    "anthropic": ("x-api-key", ""),
+    "openai": ("authorization", "Bearer "),
+    "ollama": ("authorization", "Bearer "),
+}
+
+
+def credentials_for(upstream: UpstreamSettings, callers: Headers, family: str) -> Headers:
+    """The credential headers for an upstream, given the caller's own. `family`: the endpoint's."""
+    # SECURITY: the caller's credentials go nowhere but where the owner said so.
+    match upstream.auth:
+        case "caller":
+            return callers
+        case "key":
+            name, scheme = _KEY_HEADERS[family]
+            return [(name, f"{scheme}{upstream.key or ''}")]
+        case "none":
+            return []
