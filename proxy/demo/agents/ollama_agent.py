@@ -22,7 +22,7 @@ class OllamaAgent:
     """See `proxy.demo.agents.base.Agent`."""
 
     refusal: ClassVar[type[Exception]] = ResponseError
-    failures: ClassVar[tuple[type[Exception], ...]] = (ResponseError, ConnectionError)
+    failures: ClassVar[tuple[type[Exception], ...]] = (ResponseError, ConnectionError, RuntimeError)
 
     def __init__(self, setup: Setup) -> None:
         self._setup = setup

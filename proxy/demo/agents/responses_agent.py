@@ -34,7 +34,7 @@ class ResponsesAgent:
     """See `proxy.demo.agents.base.Agent`."""
 
     refusal: ClassVar[type[Exception]] = BadRequestError
-    failures: ClassVar[tuple[type[Exception], ...]] = (APIError,)
+    failures: ClassVar[tuple[type[Exception], ...]] = (APIError, Runaway)
 
     def __init__(self, setup: Setup) -> None:
         self._setup = setup

@@ -1,0 +1,91 @@
+"""What is played: every agent with every file, whole and streamed, then a redirect at home.
+
+Owns the scenes and what each left behind. It must not know what the evidence means.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from proxy.demo.agents import NAMES, Agent, Setup, opened
+from proxy.demo.files import NOTES, WALLET, folder
+from proxy.demo.stage import HOME_MODEL, MODELS, Stage
+from proxy.demo.upstream import Recorded, ScriptedUpstream
+
+
+@dataclass(slots=True)
+class Scene:
+    """One agent, one file, and what came of it.
+
+    `answers` of the model; `error` that the SDK raised, `typed` if it is the SDK's own error for a
+    refusal; `sent`: bodies as the SDK sent them, each attempt one; `arrived`: requests that the
+    upstream read; `connections`: how many it accepted meanwhile.
+    """
+
+    agent: str
+    stream: bool
+    file: str
+    setup: Setup
+    answers: list[str] = field(default_factory=list)
+    error: Exception | None = None
+    typed: bool = False
+    arrived: list[Recorded] = field(default_factory=list)
+    connections: int = 0
+
+    @property
+    def sent(self) -> list[bytes]:
+        """Bodies as the SDK sent them."""
+        return self.setup.sent
+
+    @property
+    def name(self) -> str:
+        """What the scene is called in print."""
+        return f"{self.agent}, {'streamed' if self.stream else 'whole'}"
+
+
+async def play(stage: Stage, url: str) -> list[Scene]:
+    """Play all scenes through the node at `url`, one after the other."""
+    scenes = [
+        await _scene(stage, url, name, stream=stream, file=file)
+        for file in (NOTES, WALLET)
+        for name in NAMES
+        for stream in (False, True)
+    ]
+    return [*scenes, await _redirect(stage, url)]
+
+
+async def _scene(stage: Stage, url: str, name: str, *, stream: bool, file: str) -> Scene:
+    title = f"Notes of {name}, {'streamed' if stream else 'whole'}"
+    setup = Setup(url, MODELS[name], stream, folder(title))
+    scene = Scene(name, stream, file, setup)
+    async with opened(name, setup) as agent:
+        with _watched(scene, stage.cloud[name]):
+            # The second question resends all of the first one's history.
+            await _ask(scene, agent, f"Sum up {file}.", f"Read {file} once more.")
+    return scene
+
+
+async def _redirect(stage: Stage, url: str) -> Scene:
+    setup = Setup(url, HOME_MODEL, False, {})
+    scene = Scene("ollama", False, "", setup)
+    async with opened("ollama", setup) as agent:
+        with _watched(scene, stage.home):
+            await _ask(scene, agent, "How are you?")
+    return scene
+
+
+async def _ask(scene: Scene, agent: Agent, *questions: str) -> None:
+    try:
+        for question in questions:
+            scene.answers.append(await agent.ask(question))
+    except agent.failures as error:
+        scene.error = error
+        scene.typed = isinstance(error, agent.refusal)
+
+
+@contextmanager
+def _watched(scene: Scene, upstream: ScriptedUpstream) -> Iterator[None]:
+    requests, accepted = len(upstream.requests), upstream.accepted
+    yield
+    scene.arrived = upstream.requests[requests:]
+    scene.connections = upstream.accepted - accepted

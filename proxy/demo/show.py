@@ -1,0 +1,89 @@
+"""What the demo prints: three excerpts and the list of checks.
+
+Owns the words and the colours. It must not decide anything.
+"""
+
+from collections.abc import Iterator
+
+from proxy.demo.checks import Check, Show
+from proxy.demo.evidence import results
+from proxy.demo.files import NOTES
+
+_WIDTH = 96
+
+
+def story(show: Show) -> Iterator[str]:
+    """What was sent, what arrived and what was kept, line by line."""
+    yield "Four SDKs talk through Transom to scripted vendors on 127.0.0.1, whole and streamed."
+    yield ""
+    yield from _notes(show)
+    yield ""
+    yield from _wallet(show)
+    yield ""
+    yield from _home(show)
+    yield ""
+
+
+def verdict(checks: list[Check], seconds: float, *, colour: bool) -> Iterator[str]:
+    """One line per check and one for all of them."""
+    yield "Checked against the bytes recorded at the upstreams' sockets:"
+    for check in checks:
+        mark = _painted("FAILED" if check.problem else "ok", bad=bool(check.problem), on=colour)
+        yield f"  {mark}  {check.promise}"
+        if check.problem:
+            yield f"          {_short(check.problem)}"
+    failed = sum(bool(check.problem) for check in checks)
+    yield ""
+    said = (
+        f"{failed} of {len(checks)} checks failed" if failed else f"All {len(checks)} checks hold"
+    )
+    yield f"{said} ({seconds:.1f} s)."
+
+
+def _painted(word: str, *, bad: bool, on: bool) -> str:
+    padded = f"{word:>6}"
+    return f"\x1b[{31 if bad else 32}m{padded}\x1b[0m" if on else padded
+
+
+def _notes(show: Show) -> Iterator[str]:
+    scene = show.notes[0]
+    yield f"1. {NOTES}: a file with an injected order and a forged end mark ({scene.name})"
+    yield "   the agent sent as its tool's result:"
+    yield from _quoted(scene.setup.files[NOTES])
+    yield "   the upstream received:"
+    arrived = results(scene.arrived[-1].body) if scene.arrived else []
+    yield from _quoted(arrived[0] if arrived else "(nothing)")
+    for other in show.notes[1:]:
+        yield f"   likewise {other.name}: {len(other.arrived)} requests"
+
+
+def _wallet(show: Show) -> Iterator[str]:
+    first = show.wallets[0]
+    yield f"2. {first.file}: a file with a Nostr secret key ({first.name})"
+    yield "   the agent sent as its tool's result:"
+    yield "     | KEY=nsec1… (not printed)"
+    opened = sum(scene.connections - 1 for scene in show.wallets)
+    yield f"   the upstreams received: {opened} connections, nothing of these requests"
+    yield "   what each agent was told, once:"
+    for scene in show.wallets:
+        yield f"     {scene.name}: {type(scene.error).__name__}"
+    yield f"     {_short(str(first.error))}"
+    yield "   the log says:"
+    lines = [line for line in show.log.splitlines() if '"egress_blocked"' in line]
+    yield from (f"     {_short(line)}" for line in lines[:1])
+
+
+def _home(show: Show) -> Iterator[str]:
+    scene = show.scenes[-1]
+    yield "3. a local model that answers with a redirect to another address"
+    yield f"   that address saw {show.stage.elsewhere.accepted} connections; the agent was told:"
+    yield f"     {_short(str(scene.error))}"
+
+
+def _quoted(text: str) -> Iterator[str]:
+    yield from (f"     | {_short(line)}" for line in text.splitlines() if line)
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _WIDTH else line[: _WIDTH - 1] + "…"
