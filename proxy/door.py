@@ -96,6 +96,8 @@ class Door:
 
     def admit_request(self, request: "web.BaseRequest") -> Admitted:
         """`admit` for a request of the server, read as it stood on the wire."""
+        if request.version not in ((1, 0), (1, 1)):
+            raise _refused("only HTTP/1.1 and HTTP/1.0 are spoken here")
         return self.admit(request.method, request.raw_path, _decoded(request.raw_headers))
 
     def admit(self, method: str, target: str, headers: Sequence[tuple[str, str]]) -> Admitted:

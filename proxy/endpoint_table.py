@@ -46,14 +46,13 @@ class Endpoint:
     @property
     def dress(self) -> str:
         """The dialect that dresses errors: plain texts borrow the one of their family."""
-        return _CHIEF[self.family] if self.dialect == "plain_text" else self.dialect
+        return _CHIEF[self.family] if self.dialect.startswith("plain_text") else self.dialect
 
 
 _CHIEF: Final = {
     "anthropic": "anthropic_messages",
     "openai": "openai_chat",
     "ollama": "ollama_chat",
-    "": "openai_chat",
 }
 
 
@@ -127,7 +126,7 @@ _OPENAI: Final = (
     *_rows("openai", "openai_responses", Treatment.COUNT, "POST /v1/responses/input_tokens"),
     *_rows(
         "openai",
-        "plain_text",
+        "plain_text_openai",
         Treatment.TEXT,
         "POST /v1/completions",
         "POST /v1/embeddings",
@@ -182,7 +181,7 @@ _OLLAMA: Final = (
     *_rows("ollama", "ollama_chat", Treatment.CONVERSATION, "POST /api/chat"),
     *_rows(
         "ollama",
-        "plain_text",
+        "plain_text_ollama",
         Treatment.TEXT,
         "POST /api/generate",
         "POST /api/embed",
@@ -217,7 +216,7 @@ _OLLAMA: Final = (
     *_closed("ollama", "ollama-web", "/api/experimental/{rest}", methods=("POST",), leaves=True),
 )
 
-_OWN: Final = _rows("", "plain_text", Treatment.INTERNAL, "GET /healthz", "HEAD /healthz")
+_OWN: Final = _rows("", "openai_chat", Treatment.INTERNAL, "GET /healthz", "HEAD /healthz")
 
 TABLE: Final[tuple[Endpoint, ...]] = (*_ANTHROPIC, *_OPENAI, *_OLLAMA, *_OWN)
 

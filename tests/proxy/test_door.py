@@ -4,6 +4,7 @@ from hashlib import sha256
 from types import SimpleNamespace
 
 import pytest
+from aiohttp import HttpVersion
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -437,9 +438,15 @@ def test_closed_endpoints_open_by_configuration():
 def test_a_request_of_the_server_is_read_as_it_stood_on_the_wire():
     """The raw target and the raw headers count; a header that is not UTF-8 is refused."""
     raw = ((b"Host", b"localhost:8787"), (b"x-name", "Jürgen".encode()))
-    request = SimpleNamespace(method="GET", raw_path="/v1/models/a%3Ab", raw_headers=raw)
+    request = SimpleNamespace(
+        method="GET", raw_path="/v1/models/a%3Ab", raw_headers=raw, version=HttpVersion(1, 1)
+    )
     admitted = door().admit_request(request)
     assert (admitted.match.path, admitted.headers) == ("/v1/models/a:b", (("x-name", "Jürgen"),))
+    request.version = HttpVersion(2, 0)
+    with pytest.raises(Refused, match="door-refused"):
+        door().admit_request(request)
+    request.version = HttpVersion(1, 0)
     request.raw_headers = ((b"Host", b"localhost:8787"), (b"x-name", b"\xff"))
     with pytest.raises(Refused, match="door-refused"):
         door().admit_request(request)

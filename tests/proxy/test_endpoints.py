@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from proxy.dialects import ALL
 from proxy.endpoints import GROUPS, TABLE, Match, Treatment, match, nearest
 from proxy.errors import Refused
 
@@ -61,6 +62,13 @@ def test_refused_rows_have_a_group_and_others_have_none():
         assert row.leaves <= (row.treatment is Treatment.REFUSED), row
 
 
+def test_every_row_is_read_and_dressed_by_a_dialect_that_exists():
+    """The names in the table are those of the dialects, each of the row's own family."""
+    for row in TABLE:
+        assert ALL[row.dress].family == (row.family or "openai"), row
+        assert ALL[row.dialect].family == (row.family or "openai"), row
+
+
 def test_rows_are_unique():
     """No two rows say the same about one family's address."""
     keys = [(row.family, row.method, row.path) for row in TABLE]
@@ -76,12 +84,12 @@ def test_rows_are_unique():
         ("POST", "/v1/responses", "openai", "openai_responses", "conversation"),
         ("POST", "/v1/responses/compact", "openai", "openai_responses", "conversation"),
         ("POST", "/v1/responses/input_tokens", "openai", "openai_responses", "count"),
-        ("POST", "/v1/embeddings", "openai", "plain_text", "text"),
+        ("POST", "/v1/embeddings", "openai", "plain_text_openai", "text"),
         ("POST", "/api/chat", "ollama", "ollama_chat", "conversation"),
-        ("POST", "/api/generate", "ollama", "plain_text", "text"),
-        ("POST", "/api/show", "ollama", "plain_text", "text"),
+        ("POST", "/api/generate", "ollama", "plain_text_ollama", "text"),
+        ("POST", "/api/show", "ollama", "plain_text_ollama", "text"),
         ("GET", "/api/tags", "ollama", "ollama_chat", "control"),
-        ("GET", "/healthz", "", "plain_text", "internal"),
+        ("GET", "/healthz", "", "openai_chat", "internal"),
     ],
 )
 def test_treatment_of_the_main_addresses(method, path, family, dialect, treatment):
