@@ -1,0 +1,67 @@
+"""Frames: third-party text between marker lines that it cannot write.
+
+Owns how a frame is made. It must not know where in a request text stands, nor where randomness
+comes from: the nonce is drawn by whoever calls.
+"""
+
+from collections.abc import Callable
+
+from policies.envelope.markers import (
+    CLOSE,
+    DEFAULT_FIELD,
+    INTRO,
+    OPEN,
+    REPLACEMENT,
+    STEM,
+    is_field,
+    is_nonce,
+)
+from policies.envelope.neutralise import neutralise
+from policies.envelope.policy_text import POLICY_TEXT
+
+__all__ = [
+    "CLOSE",
+    "DEFAULT_FIELD",
+    "INTRO",
+    "OPEN",
+    "POLICY_TEXT",
+    "REPLACEMENT",
+    "STEM",
+    "field_name",
+    "is_nonce",
+    "neutralise",
+    "wrap_untrusted",
+]
+
+
+def field_name(tool: str) -> str:
+    """What a frame calls the tool: its name if that is safe in a marker line, else `tool_result`.
+
+    Safe is `[A-Za-z0-9_.:-]{1,48}` as a whole (DESIGN 3.3) without the stem: a tool name is data of
+    the caller, and the stem stands in markers only.
+    """
+    return tool if is_field(tool) and neutralise(tool) == tool else DEFAULT_FIELD
+
+
+def wrap_untrusted(label: str, text: str, *, draw: Callable[[], str], intro: bool = False) -> str:
+    """Frame `text`, neutralised, under the field name of `label`.
+
+    `draw` gives the nonce, 32 lower-case hex digits; it is called exactly once on every call. With
+    `intro` the line that names the nonce of the message comes first. `ValueError`: the nonce is
+    malformed, or stands in the text or the label, which a random one never does.
+    """
+    nonce = draw()
+    if not is_nonce(nonce):
+        raise ValueError("the nonce of a frame must be 32 lower-case hex digits")
+    field = field_name(label)
+    # SECURITY: text that holds the nonce was written by someone who knew it.
+    if nonce in text or nonce in field:
+        raise ValueError("the nonce of a frame stands in the text that it would frame")
+    lines = [
+        OPEN.format(nonce=nonce, field=field),
+        neutralise(text),
+        CLOSE.format(nonce=nonce),
+    ]
+    if intro:
+        lines.insert(0, INTRO.format(nonce=nonce))
+    return "\n".join(lines)
