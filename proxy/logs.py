@@ -1,0 +1,201 @@
+"""The log: one pipe for everything that is ever written while serving, an allow-list at its end.
+
+Owns which fields may be logged and in which shape, and what becomes of other people's log lines and
+of exceptions. It must not know a request. Event and field names are part of the outward contract.
+"""
+
+import contextlib
+import logging
+import sys
+import threading
+import unicodedata
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import Any, Final, TextIO
+
+import structlog
+from structlog.typing import FilteringBoundLogger
+
+from proxy.log_fields import FIELDS, NAMES, WITHHELD
+
+Event = MutableMapping[str, Any]
+Clean = Callable[[str], bool]
+"""Whether the screen finds nothing in a name."""
+
+_FRAMES: Final = 12
+_OURS: Final = ("proxy", "policies")
+
+
+class _Out:
+    """Where lines go, and how they look. One for the process: there is one standard error."""
+
+    stream: TextIO | None = None
+    json: bool = True
+    clean: Clean | None = None
+
+    def write(self, line: str) -> None:
+        stream = self.stream or sys.stderr
+        coding = getattr(stream, "encoding", None) or "utf-8"
+        # A log that cannot be written must not end a request.
+        with contextlib.suppress(OSError, ValueError):
+            stream.write(line.encode(coding, "backslashreplace").decode(coding) + "\n")
+            stream.flush()
+
+    debug = info = warning = error = critical = write
+
+
+_OUT: Final = _Out()
+
+
+def set_up(stream: TextIO, json: bool | None = None, clean: Clean | None = None) -> None:
+    """Log to `stream`: JSON lines, or for reading if it is a terminal; `json` decides otherwise.
+
+    `clean` says of a model, tool or client name that the screen finds nothing in it; without it
+    only the shape is looked at. From now on stray log lines, warnings and exceptions of every
+    library go the same way, without their text.
+    """
+    _OUT.stream, _OUT.clean = stream, clean
+    _OUT.json = not stream.isatty() if json is None else json
+    root = logging.getLogger()
+    root.handlers = [each for each in root.handlers if not isinstance(each, _Strays)]
+    root.addHandler(_Strays(logging.WARNING))
+    logging.captureWarnings(True)
+    # What is written for people who debug these loggers is not needed to run Transom.
+    logging.getLogger("aiohttp.access").disabled = True
+    sys.excepthook = _crashed
+    sys.unraisablehook = lambda stray: _stray("unraisable", stray.exc_value)
+    threading.excepthook = lambda stray: _stray("thread", stray.exc_value)
+
+
+def get() -> FilteringBoundLogger:
+    """The logger: `get().warning("notice", notice="…", …)`. Safe before `set_up`: JSON lines to
+    standard error."""
+    logger: FilteringBoundLogger = structlog.wrap_logger(
+        _OUT,
+        processors=[_level, _time, _exception, _names, neutralise, allow, _render],
+        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
+        cache_logger_on_first_use=False,
+    )
+    return logger
+
+
+def neutralise(_: object, __: str, event: Event) -> Event:
+    """Control, format, bidi and surrogate characters of every key and string become U+FFFD."""
+    return {_plain(name): _neutral(value) for name, value in event.items()}
+
+
+def allow(_: object, __: str, event: Event) -> Event:
+    """Only known fields, in their order, each in its shape: a known field in another shape is
+    withheld, everything else is dropped."""
+    # SECURITY: the last processor. No call site can log what is not let through here.
+    return {
+        name: event[name] if fits(event[name]) else WITHHELD
+        for name, fits in FIELDS.items()
+        if name in event
+    }
+
+
+def _level(_: object, method: str, event: Event) -> Event:
+    event["level"] = method
+    return event
+
+
+def _time(_: object, __: str, event: Event) -> Event:
+    now = datetime.now(UTC)
+    event["ts"] = now.strftime("%Y-%m-%dT%H:%M:%S.") + f"{now.microsecond // 1000:03d}Z"
+    return event
+
+
+def _exception(_: object, __: str, event: Event) -> Event:
+    """`exc_info` → `error`, the types, and `at`, our own frames."""
+    # SECURITY: never the text of an exception: it may hold a value of a body.
+    raised = event.pop("exc_info", None)
+    if raised is True:
+        raised = sys.exc_info()[1]
+    elif isinstance(raised, tuple):
+        raised = raised[1]
+    if isinstance(raised, BaseException):
+        event["error"], event["at"] = _types(raised), _frames(raised.__traceback__)
+    return event
+
+
+def _names(_: object, __: str, event: Event) -> Event:
+    """Names that strangers chose: in a safe shape and clean, or `-`."""
+    for name in NAMES & event.keys():
+        value = event[name]
+        if not FIELDS[name](value) or not (_OUT.clean is None or _OUT.clean(value)):
+            event[name] = "-"
+    return event
+
+
+def _render(_: object, __: str, event: Mapping[str, Any]) -> str:
+    if _OUT.json:
+        return str(_to_json(None, "", dict(event)))
+    rest = " ".join(f"{name}={_value(value)}" for name, value in event.items() if name not in _HEAD)
+    return f"{event['ts'][11:19]} {event['level']:<7} {event['event']:<16} {rest}".rstrip()
+
+
+_HEAD: Final = ("ts", "level", "event")
+_to_json: Final = structlog.processors.JSONRenderer(separators=(",", ":"))
+
+
+def _value(value: object) -> str:
+    return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def _neutral(value: object) -> object:
+    match value:
+        case str():
+            return _plain(value)
+        case list() | tuple():
+            return [_neutral(item) for item in value]
+        case _:
+            return value
+
+
+def _plain(text: str) -> str:
+    if text.isascii() and text.isprintable():
+        return text
+    unsafe = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+    return "".join("\ufffd" if unicodedata.category(mark) in unsafe else mark for mark in text)
+
+
+def _types(raised: BaseException) -> list[str]:
+    types: list[str] = []
+    cause: BaseException | None = raised
+    while cause is not None and len(types) < 4:
+        types.append(type(cause).__name__)
+        cause = cause.__cause__ or (None if cause.__suppress_context__ else cause.__context__)
+    return types
+
+
+def _frames(traceback: TracebackType | None) -> Sequence[str]:
+    frames = []
+    while traceback is not None:
+        module = traceback.tb_frame.f_globals.get("__name__", "")
+        if module.partition(".")[0] in _OURS:
+            frames.append(f"{module}:{traceback.tb_lineno}")
+        traceback = traceback.tb_next
+    return frames[-_FRAMES:]
+
+
+class _Strays(logging.Handler):
+    """Log lines of libraries: level, logger and type of the exception, never the text."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        level = "error" if record.levelno >= logging.ERROR else "warning"
+        raised = record.exc_info[1] if record.exc_info else None
+        # SECURITY: the text of the record may quote a request; it goes nowhere.
+        getattr(get(), level)("library", logger=record.name, exc_info=raised)
+
+
+def _crashed(
+    kind: type[BaseException], raised: BaseException, traceback: TracebackType | None
+) -> None:
+    if not issubclass(kind, KeyboardInterrupt):
+        _stray("crash", raised)
+
+
+def _stray(where: str, raised: BaseException | None) -> None:
+    get().error("library", logger=where, exc_info=raised)
