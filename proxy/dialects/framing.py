@@ -6,11 +6,9 @@ of it, so that the proof can know them). It must not know which places a dialect
 
 from collections.abc import Sequence
 
-from policies.authored import POLICY_TEXT
-
 from policies.conversation import Address, Conversation, Unit
 from policies.decision import Claimed, Decision, FrameRow
-from policies.envelope import wrap_untrusted
+from policies.envelope import POLICY_TEXT, wrap_untrusted
 from proxy.dialects.runs import leading
 from proxy.errors import Refused
 from proxy.lazyjson import Document, Insert, Kind, Member, Node, Replace, dump, read, splice

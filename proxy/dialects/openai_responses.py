@@ -4,10 +4,9 @@ Owns the top-level fields, where the policy text goes and how errors look. It mu
 units are framed, nor where a body goes.
 """
 
-from policies.authored import POLICY_TEXT
-
 from policies.conversation import Conversation
 from policies.decision import Claimed, Decision
+from policies.envelope import POLICY_TEXT
 from proxy.dialects import errors
 from proxy.dialects.facts import FactStore
 from proxy.dialects.framing import Edit, frames, joined, rendered
