@@ -27,8 +27,8 @@ _LEFT, _RIGHT = "transorn"[::-1], "data"
 _ASCII_HIDDEN = "".join(map(chr, range(0x21))) + "\x7f\\"
 _SHORT_ESCAPES = frozenset("abfnrtv0")
 
-# Which underscores are worth a look: those with `da` after them and `om` before them, or what may be
-# passed over, or anything that is not ASCII. All others end the walk at one of its first steps.
+# Which underscores are worth a look: those with `da` after them and `om` before them, or with what
+# may be passed over or is not ASCII. All others end the walk at one of its first steps.
 _PASSED = r"\x00-\x20\x7f\\abfnrtv0\x80-\U0010ffff"
 _CANDIDATE = re.compile(
     r"_(?=[\x00-\x20\x7f\\abfnrtv0]*(?:[dD][aA" + _PASSED + r"]|[\x80-\U0010ffff]))"

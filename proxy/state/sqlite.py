@@ -1,0 +1,146 @@
+"""State in one SQLite file, for one process or several: `sqlite:///…`.
+
+Owns the file, its rights and its two threads, one that writes and one that reads. It must not know
+what a digest stands for. WAL with `synchronous=NORMAL`: a row that was claimed survives the end of
+the process at any moment.
+"""
+
+import contextlib
+import os
+import sqlite3
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from policies.decision import FrameRow
+from proxy.state.base import Claim, Clock, StateRefused
+from proxy.state.keyfile import load_key
+from proxy.state.schema import migrate
+from proxy.state.worker import Worker
+
+BUSY_SECONDS = 2.0
+"""How long SQLite waits for another process's lock."""
+
+DEADLINE_SECONDS = 5.0
+"""How long a request waits for its read or claim, queue included."""
+
+_CHUNK = 500
+
+
+class SqliteStore:
+    """`Store` in the file `path`. Opening it checks everything that can be checked: `StateRefused`
+    with the way out where path, rights, key or tables are not what they must be."""
+
+    def __init__(
+        self, path: Path, *, key_file: Path | None = None, clock: Clock = time.time
+    ) -> None:
+        self._key = _prepare(path, key_file or path.with_name(f"{path.name}.key"))
+        self._clock = clock
+
+        def connect() -> sqlite3.Connection:
+            return _connect(path)
+
+        self._writer = Worker(
+            connect, name="state-writer", begin="BEGIN IMMEDIATE", deadline=DEADLINE_SECONDS
+        )
+        self._reader = Worker(connect, name="state-reader", begin="", deadline=DEADLINE_SECONDS)
+
+    @property
+    def key(self) -> bytes:
+        return self._key
+
+    async def frames(self, digests: Sequence[bytes]) -> Mapping[bytes, FrameRow]:
+        return await self._reader.call(lambda connection: _select(connection, digests))
+
+    async def claim_frames(self, claims: Sequence[Claim]) -> Mapping[bytes, FrameRow]:
+        now = int(self._clock())
+        values = [
+            (digest, bytes.fromhex(row.nonce), row.field, row.intro, now) for digest, row in claims
+        ]
+
+        def write(connection: sqlite3.Connection) -> Mapping[bytes, FrameRow]:
+            connection.executemany("INSERT OR IGNORE INTO frames VALUES (?, ?, ?, ?, ?)", values)
+            return _select(connection, [value[0] for value in values])
+
+        return await self._writer.call(write)
+
+    async def close(self) -> None:
+        await self._reader.close()
+        await self._writer.close()
+
+
+def _select(connection: sqlite3.Connection, digests: Sequence[bytes]) -> dict[bytes, FrameRow]:
+    rows: dict[bytes, FrameRow] = {}
+    for start in range(0, len(digests), _CHUNK):
+        chunk = digests[start : start + _CHUNK]
+        marks = ",".join("?" * len(chunk))
+        query = f"SELECT digest, nonce, field, intro FROM frames WHERE digest IN ({marks})"  # noqa: S608 - only question marks
+        for digest, nonce, field, intro in connection.execute(query, chunk):
+            rows[digest] = FrameRow(nonce=nonce.hex(), field=field, intro=bool(intro))
+    return rows
+
+
+def _prepare(path: Path, key_file: Path) -> bytes:
+    """Make folder, key, file and tables as needed; the key."""
+    with _explained(path):
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # The database is looked for before the key: another process that starts at the same moment
+        # writes the key first.
+        existed = path.exists() and path.stat().st_size > 0
+        key = load_key(key_file, create=not existed)
+        # SECURITY: SQLite gives -wal and -shm the rights of the database, so it must begin private.
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        os.close(descriptor)
+        if path.stat().st_mode & 0o077:
+            path.chmod(0o600)
+        with contextlib.closing(_connect(path)) as connection:
+            mode = _enter_wal(connection)
+            if mode != "wal":
+                raise StateRefused(
+                    f"{path} cannot be kept in WAL mode; use a folder on a local file system"
+                )
+            migrate(connection, path, key)
+    return key
+
+
+@contextlib.contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise StateRefused(
+            f"the state database {path} cannot be used: {error.strerror};"
+            " folder and file must belong to the user that runs Transom"
+        ) from None
+    except sqlite3.OperationalError as error:
+        raise StateRefused(
+            f"the state database {path} cannot be opened ({error.sqlite_errorname});"
+            " another program may hold it, or the file system may be full or read-only"
+        ) from None
+    except sqlite3.DatabaseError:
+        raise StateRefused(
+            f"{path} is damaged or no SQLite database; restore it, or move it away to start anew"
+        ) from None
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    # An address and not a path, so that a file that has vanished is not made anew, without rights.
+    connection = sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode=rw", uri=True, timeout=BUSY_SECONDS, isolation_level=None
+    )
+    connection.execute("PRAGMA synchronous = NORMAL")
+    connection.execute("PRAGMA journal_size_limit = 16777216")
+    return connection
+
+
+def _enter_wal(connection: sqlite3.Connection) -> str:
+    """Switch to WAL. SQLite does not wait for a lock here, so two first starts may collide."""
+    tries = 50
+    while True:
+        try:
+            return str(connection.execute("PRAGMA journal_mode = WAL").fetchone()[0])
+        except sqlite3.OperationalError as error:
+            tries -= 1
+            if not tries or error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
+                raise
+            time.sleep(BUSY_SECONDS / 50)
