@@ -11,9 +11,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, assert_never
 
-import msgspec
-
 from policies.conversation import Address
+from proxy.json_faults import parser
 
 if TYPE_CHECKING:
     from proxy.lazyjson import Document, Node
@@ -57,7 +56,7 @@ class Remove:
 
 Edit = Replace | Insert | Member | Remove
 _Cut = tuple[int, int, bytes]
-_RAW = msgspec.json.Decoder(msgspec.Raw)
+_strict = parser(bool)
 
 
 @dataclass(slots=True)
@@ -104,11 +103,10 @@ def splice(document: "Document", edits: Iterable[Edit]) -> bytes:
 
 def _find(document: "Document", address: Address) -> "Node":
     node = document.root
-    for depth in range(len(address)):
-        step = address[depth]
-        child = next((c for c in node.children() if c.address[-1] == step), None)
-        if child is None or isinstance(child.address[-1], str) is not isinstance(step, str):
-            raise ValueError(f"no value at step {depth} of an edit's address")
+    for step in address:
+        child = node.child(step)
+        if child is None:
+            raise ValueError("an edit's address leads nowhere")
         node = child
     return node
 
@@ -122,13 +120,9 @@ def _position(document: "Document", address: Address) -> int:
 
 def _value(raw: bytes) -> bytes:
     try:
-        raw.decode()
-        _RAW.decode(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        try:
-            json.loads(raw)
-        except ValueError:
-            raise ValueError("an edit's raw bytes are not one JSON value") from None
+        _strict(raw.decode())
+    except ValueError:
+        raise ValueError("an edit's raw bytes are not one JSON value") from None
     return raw
 
 
@@ -155,7 +149,7 @@ def _insert(plan: _Plan, node: "Node", index: int, raw: bytes) -> None:
 def _member(plan: _Plan, node: "Node", key: str, raw: bytes) -> None:
     if node.kind != "object":
         raise ValueError("a member can be added only to an object")
-    if key in plan.keys or any(child.address[-1] == key for child in node.children()):
+    if key in plan.keys or node.child(key) is not None:
         raise ValueError("a member whose key is there already")
     plan.keys.add(key)
     name = json.dumps(key).encode()

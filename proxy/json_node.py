@@ -1,0 +1,285 @@
+"""One value of a JSON body: where it lies, what it is, and how far it has been opened.
+
+Owns `Node`. Opening a value reads its children's places and nothing more; `value` and `strands`
+parse it whole. It must not know what a value means, nor how a body is checked before. A node pins
+the body; whatever `text`, `value`, `strands` and `digest` return does not.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from enum import StrEnum
+from typing import Final
+
+import msgspec
+
+from policies.conversation import Address, Strand
+from proxy.json_faults import DISAGREE, TWIN, Fault, Malformed, key_at, lone_surrogate, parser
+from proxy.json_spans import Unaccounted, array_spans, object_spans
+
+_STRING: Final = msgspec.json.Decoder(str)
+_LONGEST_INT: Final = 4000  # characters; Python refuses to read integers beyond 4300 digits
+
+
+class Kind(StrEnum):
+    """What a value is. `LITERAL`: true, false or null."""
+
+    OBJECT = "object"
+    ARRAY = "array"
+    STRING = "string"
+    NUMBER = "number"
+    LITERAL = "literal"
+
+
+_KINDS: Final = {
+    ord("{"): Kind.OBJECT,
+    ord("["): Kind.ARRAY,
+    ord('"'): Kind.STRING,
+    ord("t"): Kind.LITERAL,
+    ord("f"): Kind.LITERAL,
+    ord("n"): Kind.LITERAL,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """`scan` is `body`, save that each lone surrogate escape is `\\u0020` there: as long, and
+    readable for the fast reader, which refuses lone surrogates where we must let them pass."""
+
+    body: bytes
+    scan: bytes
+
+
+class _Opened:
+    """The children of a node, once they were asked for."""
+
+    __slots__ = ("by_key", "children", "own_folds", "twin_fold")
+
+    def __init__(self, children: "tuple[Node, ...]", by_key: "dict[str, Node]") -> None:
+        self.children = children
+        self.by_key = by_key
+        joined = "".join(by_key)
+        self.own_folds = joined.casefold() == joined  # the common case: no key needs folding
+        self.twin_fold = None if self.own_folds else _twin_fold(by_key)
+
+
+class Node:
+    """A value of the body that has not been opened. `offset` counts bytes from the body's start."""
+
+    __slots__ = ("_end", "_key_start", "_opened", "_source", "address", "offset")
+
+    def __init__(
+        self, source: Source, address: Address, start: int, end: int, key_start: int = -1
+    ) -> None:
+        self._source = source
+        self.address = address
+        self.offset = start
+        self._end = end
+        self._key_start = key_start
+        self._opened: _Opened | None = None
+
+    def __repr__(self) -> str:
+        return f"<Node {self.kind} of {self._end - self.offset} bytes at {self.offset}>"
+
+    @property
+    def kind(self) -> Kind:
+        return _KINDS.get(self._source.body[self.offset], Kind.NUMBER)
+
+    @property
+    def raw(self) -> bytes:
+        """The exact bytes, without white space around them."""
+        return self._source.body[self.offset : self._end]
+
+    @property
+    def scan(self) -> bytes:
+        """The body as it can be scanned: each lone surrogate escape is a blank's, as long."""
+        return self._source.scan
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """First byte and the byte after the last."""
+        return self.offset, self._end
+
+    @property
+    def whole_span(self) -> tuple[int, int]:
+        """Like `span`, but from the key on where the value is a member of an object."""
+        return (self.offset if self._key_start < 0 else self._key_start), self._end
+
+    def children(self) -> "tuple[Node, ...]":
+        """Items, or values of members, in order; none for a value that is neither.
+
+        Raises `Malformed` for keys that are equal once decoded.
+        """
+        return self._open().children
+
+    def members(self, *, free: bool = False) -> "tuple[tuple[str, Node], ...]":
+        """Keys and values of an object in order; empty for any other kind.
+
+        Raises `Malformed` for keys that are equal once decoded. Unless the keys are `free`, of
+        somebody else's choice as in tool arguments and schemas, so do keys that are equal after
+        case folding: some upstreams match keys without regard to case.
+        """
+        opened = self._open()
+        if opened.twin_fold is not None and not free:
+            raise self._cased(opened.twin_fold)
+        return tuple(opened.by_key.items())
+
+    def items(self) -> tuple["Node", ...]:
+        """The items of an array in order; empty for any other kind."""
+        return self.children() if self.kind is Kind.ARRAY else ()
+
+    def get(self, key: str) -> "Node | None":
+        """The member `key`; None where there is none, or this is no object.
+
+        Asking makes `key` a known one: a key that only case folding makes equal to it is a
+        duplicate (DESIGN 3.1) and raises `Malformed`, whether or not `key` itself is there.
+        """
+        opened = self._open()
+        if opened.twin_fold is not None:
+            raise self._cased(opened.twin_fold)
+        found = opened.by_key.get(key)
+        if found is None and not (opened.own_folds and key.isascii() and key.islower()):
+            fold = key.casefold()
+            for other, node in opened.by_key.items():
+                if other.casefold() == fold:
+                    raise self._cased(node)
+        return found
+
+    def child(self, step: str | int) -> "Node | None":
+        """The member or item that `step` of an address leads to; None where it leads nowhere."""
+        if isinstance(step, str):
+            return self._open().by_key.get(step)
+        items = self.items()
+        return items[step] if 0 <= step < len(items) else None
+
+    def _open(self) -> _Opened:
+        if self._opened is None:
+            source, address, start, end = self._source, self.address, self.offset, self._end
+            by_key: dict[str, Node] = {}
+            children: tuple[Node, ...] = ()
+            first = source.body[start]
+            if first == ord("{"):
+                by_key = self._members()
+                children = tuple(by_key.values())
+            elif first == ord("["):
+                spans = array_spans(source.scan, start, end)
+                children = tuple(
+                    [Node(source, (*address, i), s, e) for i, (s, e) in enumerate(spans)]
+                )
+            self._opened = _Opened(children, by_key)
+        return self._opened
+
+    def _members(self) -> "dict[str, Node]":
+        source, address = self._source, self.address
+        try:
+            spans = object_spans(source.scan, self.offset, self._end)
+        except Unaccounted as error:
+            key = key_at(source.body, error.offset)
+            raise Malformed(TWIN, (*address, key), error.offset) from None
+        if source.scan is not source.body:
+            spans = [(key_at(source.body, k), k, s, e) for _, k, s, e in spans]
+        return {key: Node(source, (*address, key), s, e, k) for key, k, s, e in spans}
+
+    def _cased(self, node: "Node") -> Malformed:
+        reason = "a key differs only in case from another one"
+        return Malformed(reason, node.address, node.whole_span[0])
+
+    def text(self) -> str | None:
+        """The decoded string, None for any other kind. Lone surrogates stay as they are."""
+        if self.kind is not Kind.STRING:
+            return None
+        if self._source.scan is self._source.body:
+            return _STRING.decode(self._view())
+        return str(json.loads(self.raw))
+
+    def value(self) -> object:
+        """The value parsed whole and strictly: dict, list, str, int, Decimal, bool or None.
+
+        Raises `Malformed` for equal keys anywhere in it and for numbers that nothing can hold.
+        """
+        return self._parsed(_parse_value)
+
+    def strands(self, *, keyed: bool = False) -> tuple[Strand, ...]:
+        """Every key and string from here down, parsed whole and strictly, in the order they stand.
+
+        `keyed`: begin with this member's own key. Raises `Malformed` for equal keys anywhere in it
+        and for lone surrogates, which no two readers can be trusted to treat alike.
+        """
+        found: list[Strand] = []
+        if keyed and self._key_start >= 0:
+            found.append(Strand(self.address, str(self.address[-1]), is_key=True))
+        _gather(self._parsed(_parse_strings), self.address, found)
+        # Only a body with lone surrogates has a shadow to be scanned in its place.
+        if self._source.scan is not self._source.body:
+            for strand in found:
+                if lone_surrogate(strand.text):
+                    raise Malformed(
+                        "half of a surrogate pair", strand.address, self._offset_of(strand)
+                    )
+        return tuple(found)
+
+    def digest(self, salt: bytes = b"") -> bytes:
+        """SHA-256 over `salt` and the raw bytes."""
+        state = hashlib.sha256(salt)
+        state.update(self._view())
+        return state.digest()
+
+    def _view(self) -> memoryview:
+        return memoryview(self._source.body)[self.offset : self._end]
+
+    def _parsed(self, parse: Callable[[str], object]) -> object:
+        try:
+            return parse(self.raw.decode())
+        except ValueError as fault:
+            self._open_all()
+            reason = str(fault) if isinstance(fault, Fault) else DISAGREE
+            raise Malformed(reason, self.address, self.offset) from None
+
+    def _open_all(self) -> None:
+        """Raise the `Malformed` of the first object below that has equal keys."""
+        for child in self.children():
+            child._open_all()
+
+    def _offset_of(self, strand: Strand) -> int:
+        node = self
+        for step in strand.address[len(self.address) :]:
+            node = node.child(step) or node
+        return node.whole_span[0] if strand.is_key else node.offset
+
+
+def _twin_fold(by_key: dict[str, Node]) -> Node | None:
+    seen: set[str] = set()
+    for key, node in by_key.items():
+        fold = key.casefold()
+        if fold in seen:
+            return node
+        seen.add(fold)
+    return None
+
+
+def _number(text: str) -> object:
+    if len(text) <= _LONGEST_INT and text.lstrip("-").isdigit():
+        return int(text)
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        raise Fault("a number beyond every range") from None
+
+
+_parse_value: Final = parser(_number)
+_parse_strings: Final = parser(bool)
+
+
+def _gather(value: object, address: Address, found: list[Strand]) -> None:
+    if isinstance(value, str):
+        found.append(Strand(address, value))
+    elif isinstance(value, dict):
+        for key, member in value.items():
+            inner = (*address, key)
+            found.append(Strand(inner, key, is_key=True))
+            _gather(member, inner, found)
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            _gather(item, (*address, index), found)
