@@ -64,13 +64,7 @@ def kind_of(content_type: str) -> Kind:
 
 def decoder(kind: Kind) -> Decoder:
     """A fresh decoder. For a whole answer the one event is the body, given at its end."""
-    match kind:
-        case "sse":
-            return SseDecoder()
-        case "ndjson":
-            return LineDecoder()
-        case "":
-            return WholeDecoder()
+    return _DECODERS[kind]()
 
 
 class _Buffer:
@@ -176,6 +170,13 @@ class WholeDecoder:
         raw = b"".join(self._parts)
         self._parts.clear()
         return [Event(raw, raw.decode("utf-8", "replace"))] if raw else []
+
+
+_DECODERS: Final[dict[Kind, Callable[[], Decoder]]] = {
+    "sse": SseDecoder,
+    "ndjson": LineDecoder,
+    "": WholeDecoder,
+}
 
 
 def _line(raw: bytes) -> Event:
