@@ -18,6 +18,7 @@ from policies.decision import (
     Allow,
     BlockFallBackLocal,
     Decision,
+    Finding,
     Leg,
     Refusal,
     Remembered,
@@ -30,8 +31,8 @@ from policies.settings import Policies
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """What the screen reads with: the rules in force, and the digests already found clean by
-    exactly these rules. `around` are pieces beside the body: header values and the query."""
+    """What the screen reads with: the rules in force, and the marks of what they found clean.
+    `around` are pieces beside the body: header values and the query."""
 
     screen: Screen
     known: Container[bytes]
@@ -56,12 +57,13 @@ def decide(
         return Decision(Leg.LOCAL, plan.frames, plan.policy_text, plan.adopted)
     pieces = (*watch.around, *conversation.pieces)
     result = screen_outbound(pieces, watch.screen, watch.known)
-    observed = ()
+    observed: tuple[Finding, ...] = ()
     match result.verdict:
         case Allow():
             pass
-        case BlockFallBackLocal(code, findings):
-            if policies.egress.on_hit != "observe":
+        case BlockFallBackLocal(code, findings, failed):
+            # SECURITY: a screen that failed has read nothing; no setting lets that leave.
+            if failed or policies.egress.on_hit != "observe":
                 return Decision(Leg.CLOUD, refusal=Refusal(code, findings), clean=result.clean)
             observed = findings
         case other:

@@ -53,10 +53,12 @@ class Allow:
 @dataclass(frozen=True, slots=True)
 class BlockFallBackLocal:
     """This must not leave. `code`: `egress-blocked` for findings, `egress-ambiguous` where the
-    content could not be read for certain; `findings` name kinds and places in both cases."""
+    content could not be read for certain; `findings` name kinds and places in both cases.
+    `failed`: the screen itself failed, so what is set for findings does not apply."""
 
     code: str
     findings: tuple[Finding, ...]
+    failed: bool = False
 
 
 EgressVerdict = Allow | BlockFallBackLocal

@@ -1,0 +1,141 @@
+"""The composition root: the only place that builds the parts of a node and joins them.
+
+Owns construction, exchange on reload, and the order in which things end. It must not decide
+anything about a request.
+"""
+
+import hmac
+import secrets
+import time
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+from aiohttp import web
+
+from proxy import logs
+from proxy.clean import CleanMarks
+from proxy.config import Config
+from proxy.dialects import ALL
+from proxy.door import Admitted, Door
+from proxy.errand import House
+from proxy.errors import Refused
+from proxy.gateway import Gateway
+from proxy.ledger import Ledger
+from proxy.outgoing import Workshop
+from proxy.refusals import refusal
+from proxy.secrets_dir import SecretsDir
+from proxy.server import Listener
+from proxy.sessions import labelled
+from proxy.state import Store, open_store
+from proxy.upstream import Outbound
+
+_FIXED = ("host", "port")
+
+
+@dataclass(slots=True)
+class Parts:
+    """What a node is made of, as long as it lives. Only `secrets` changes, on reload."""
+
+    listener: Listener
+    store: Store
+    outbound: Outbound
+    secrets: SecretsDir
+    ledger: Ledger
+    clean: CleanMarks
+
+    def house(self, config: Config) -> House:
+        """What requests are served with under `config`."""
+
+        def session(admitted: Admitted) -> str:
+            return labelled(admitted.headers, config.session_header, self._digest)
+
+        return House(
+            config,
+            Door.of(config, self.listener.port),
+            Workshop(config.policies, self.ledger, self.clean, self.secrets.current),
+            self.outbound,
+            session,
+        )
+
+    def _digest(self, name: str) -> bytes:
+        words = b"session\0" + name.encode("utf-8", "surrogateescape")
+        return hmac.digest(self.store.key, words, sha256)
+
+
+@dataclass(slots=True)
+class Node:
+    """A node that serves."""
+
+    parts: Parts
+    gateway: Gateway
+
+    @property
+    def url(self) -> str:
+        """What clients set as their base URL, `/v1` aside."""
+        return self.parts.listener.url
+
+    @property
+    def config(self) -> Config:
+        """The configuration in force."""
+        return self.gateway.house.config
+
+    async def reload(self, config: Config) -> tuple[str, ...]:
+        """Serve by `config` from the next request on; requests in flight keep what they began with.
+        Returns the settings that wait for a restart."""
+        old = self.config
+        if config.secrets_dir != old.secrets_dir:
+            fresh, stale = SecretsDir(config.secrets_dir), self.parts.secrets
+            await fresh.start()
+            self.parts.secrets = fresh
+            await stale.close()
+        self.parts.outbound.reload(config.timeouts, tailnet=config.tailnet)
+        self.gateway.house = self.parts.house(config)
+        changed = [f"listen.{name}" for name in _FIXED if _differ(old.listen, config.listen, name)]
+        return (*changed, *(["state.url"] if old.state_url != config.state_url else []))
+
+
+@asynccontextmanager
+async def running(config: Config, *, key_file: Path | None = None) -> AsyncIterator[Node]:
+    """A node that accepts requests until the block ends. Raises `CannotListen`, `StateRefused`."""
+    async with AsyncExitStack() as stack:
+        listener = Listener.bind(config.listen.host, config.listen.port)
+        stack.push_async_callback(listener.stop, 0.0)
+        store = open_store(config.state_url, key_file=key_file)
+        stack.push_async_callback(store.close)
+        outbound = Outbound(config.timeouts, tailnet=config.tailnet)
+        await stack.enter_async_context(outbound)
+        secrets_dir = SecretsDir(config.secrets_dir)
+        await secrets_dir.start()
+        ledger = Ledger(store, store.key)
+        parts = Parts(listener, store, outbound, secrets_dir, ledger, CleanMarks())
+        stack.push_async_callback(_close_secrets, parts)
+        gateway = Gateway(parts.house(config), new_id=_request_id, clock=time.monotonic)
+        await listener.start(gateway.handle, dress=_dress, note=_note)
+        stack.push_async_callback(listener.stop, 0.0)
+        yield Node(parts, gateway)
+
+
+async def _close_secrets(parts: Parts) -> None:
+    await parts.secrets.close()
+
+
+def _differ(old: object, new: object, name: str) -> bool:
+    return bool(getattr(old, name) != getattr(new, name))
+
+
+def _request_id() -> str:
+    return f"req_{secrets.token_hex(12)}"
+
+
+def _dress(no: Refused, dialect: str) -> web.StreamResponse:
+    """An answer to what never became a request."""
+    logs.get().warning("notice", notice=no.code)
+    return refusal(no, ALL[dialect], _request_id())
+
+
+def _note(kind: str) -> None:
+    """Something ended a connection that no handler saw."""
+    logs.get().warning("notice", error=[kind])

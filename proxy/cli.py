@@ -1,0 +1,210 @@
+"""`transom`: verbs, flags, exit codes. Data goes to standard output, words to standard error.
+
+Owns the command line. It must not know how anything is done: each verb imports what it needs when
+it runs, so that quick verbs stay quick. Exit codes: 0 fine, 1 the thing asked about is not fine,
+2 usage or configuration, 3 no running node.
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from proxy import __version__, usage
+from proxy.problems import Invalid, Problem
+
+if TYPE_CHECKING:
+    from proxy.config import Examined
+
+FINE: Final = 0
+NOT_FINE: Final = 1
+WRONG: Final = 2
+NO_NODE: Final = 3
+INTERRUPTED: Final = 130
+
+_LARGEST_BODY: Final = 1024**3
+
+_config = click.option(
+    "-c", "--config", "config", metavar="FILE", help="Configuration file; else it is searched for."
+)
+
+
+def main() -> None:
+    """The console script."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run the verb that `arguments` name; returns its exit code."""
+    try:
+        code = cli.main(args=list(arguments), prog_name="transom", standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as help_text:
+        click.echo(help_text.format_message(), err=True)
+        return WRONG
+    except click.UsageError as error:
+        return _fail(usage.words(error), usage.hint(error))
+    except Invalid as error:
+        click.echo(error.report(), err=True)
+        return WRONG
+    except (click.Abort, KeyboardInterrupt):
+        return INTERRUPTED
+    return code if isinstance(code, int) else FINE
+
+
+@click.group(
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    no_args_is_help=True,
+)
+@click.version_option(__version__, prog_name="transom", message="%(prog)s %(version)s")
+def cli() -> None:
+    """Transom stands between agents and LLM APIs: it frames what third parties wrote and keeps
+    secrets at home."""
+
+
+@cli.command()
+@_config
+def serve(config: str | None) -> int:
+    """Serve until SIGTERM; SIGHUP reads the configuration again."""
+    _refuse_rivals()
+    from proxy.config import load
+
+    given = Path(config) if config else None
+    examined = _examined(given)
+    from proxy.serve import serve as run_node
+
+    return run_node(
+        examined.config,
+        config_path=examined.path,
+        reload=lambda: load(given, os.environ),
+    )
+
+
+@cli.command()
+@_config
+@click.option("--show", is_flag=True, help="Print every setting that holds, and its origin.")
+@click.option("--online", is_flag=True, help="Also connect to every upstream; sends nothing.")
+def check(config: str | None, show: bool, online: bool) -> int:
+    """Say everything that is wrong with the configuration."""
+    _refuse_rivals()
+    examined = _examined(Path(config) if config else None)
+    if show:
+        from proxy.config.show import table
+
+        click.echo(table(examined.effective))
+    if online:
+        from proxy.ping import ping_all
+
+        if not ping_all(examined.config, lambda line: click.echo(line, err=True)):
+            return NOT_FINE
+    click.echo("configuration is valid", err=True)
+    return FINE
+
+
+@cli.command()
+@_config
+@click.option("--force", is_flag=True, help="Overwrite a file that is there.")
+def init(config: str | None, force: bool) -> int:
+    """Write a commented configuration to start from."""
+    from proxy.first_steps import Occupied, prepare
+
+    try:
+        written = prepare(Path(config) if config else None, os.environ, force=force)
+    except Occupied as error:
+        return _fail(str(error), "transom init --force", NOT_FINE)
+    click.echo(written)
+    click.echo("hint: transom check, then transom serve", err=True)
+    return FINE
+
+
+@cli.command()
+@_config
+@click.option("--path", "path", metavar="PATH", required=True, help="Endpoint, as /v1/messages.")
+@click.option("--upstream", metavar="NAME", help="Upstream; else the one that routes choose.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+@click.argument("file", metavar="FILE|-")
+def explain(config: str | None, path: str, upstream: str | None, as_json: bool, file: str) -> int:
+    """Show what would leave for a request body, and why. Sends nothing."""
+    examined = _examined(Path(config) if config else None)
+    body = _read(file, examined.config.listen.max_body)
+    if body is None:
+        return _fail("the file to explain cannot be read", "transom explain --path PATH - < FILE")
+    from proxy.explain import explain as tell
+
+    return tell(examined.config, path=path, upstream=upstream, body=body, as_json=as_json)
+
+
+@cli.command()
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+def health(as_json: bool) -> int:
+    """Ask the running node whether it is well."""
+    import json
+
+    from proxy.config.sources import state_folder
+    from proxy.control import NoNode, ask
+
+    try:
+        answer = ask(state_folder(os.environ), "health")
+    except NoNode as error:
+        return _fail(str(error), "transom serve", NO_NODE)
+    well = answer.get("ok") is True
+    if as_json:
+        click.echo(json.dumps(answer))
+    click.echo("healthy" if well else "not healthy", err=True)
+    return FINE if well else NOT_FINE
+
+
+@cli.command()
+@click.option("--sabotage", metavar="NAME", help="Break a line of defence first; must be noticed.")
+def demo(sabotage: str | None) -> int:
+    """Play the main job with real SDKs against scripted upstreams, on this machine only."""
+    from proxy.demo import SABOTAGES, main
+
+    if sabotage is not None and sabotage not in SABOTAGES:
+        return _fail(f"option --sabotage takes one of {', '.join(SABOTAGES)}", "transom demo")
+    return main(sabotage)
+
+
+@cli.command()
+def version() -> int:
+    """Print the version."""
+    click.echo(f"transom {__version__}")
+    return FINE
+
+
+def _examined(given: Path | None) -> "Examined":
+    """The configuration, with what must be said about it said."""
+    from proxy.config import examine
+
+    examined = examine(given, os.environ)
+    click.echo(f"configuration: {examined.path or 'none, the defaults hold'}", err=True)
+    if inert := examined.config.inert:
+        click.echo(f"warning: not acted on in this version: {', '.join(inert)}", err=True)
+    return examined
+
+
+def _refuse_rivals() -> None:
+    from proxy.rivals import rivals
+
+    if found := rivals():
+        words = f"{', '.join(found)} also installs a package named proxy or policies"
+        hint = "install Transom on its own, for example with: uv tool install transom"
+        raise Invalid([Problem("", words, hint)])
+
+
+def _read(name: str, limit: int) -> bytes | None:
+    """Up to one byte more than `limit` of a file, or of standard input; None if it cannot be."""
+    try:
+        if name == "-":
+            return sys.stdin.buffer.read(limit + 1)
+        with Path(name).open("rb") as file:
+            return file.read(limit + 1)
+    except OSError:
+        return None
+
+
+def _fail(words: str, hint: str, code: int = WRONG) -> int:
+    click.echo(f"error: {words}\n\nhint: {hint}", err=True)
+    return code

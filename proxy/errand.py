@@ -1,0 +1,110 @@
+"""One admitted request on its way to an upstream: route, view, prepare, send.
+
+Owns who is asked and with what. It must not know the client's socket or how an answer goes back.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from policies.decision import Leg
+from policies.prove import Cleared, nothing_to_prove, unread
+from proxy import around
+from proxy.answer import Answer
+from proxy.config import Config, UpstreamSettings
+from proxy.dialects import ALL
+from proxy.door import Admitted, Door
+from proxy.endpoints import Treatment
+from proxy.errors import Refused
+from proxy.journal import Line
+from proxy.outgoing import Request, Workshop, look, open_body
+from proxy.routes import choose
+from proxy.upstream import Outbound
+
+
+@dataclass(frozen=True, slots=True)
+class House:
+    """Everything that a request needs, fixed from its beginning to its end. `session` names the
+    session that a request belongs to, as it may be logged."""
+
+    config: Config
+    door: Door
+    workshop: Workshop
+    outbound: Outbound
+    session: Callable[[Admitted], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Errand:
+    """A request that the door has let in."""
+
+    house: House
+    admitted: Admitted
+    line: Line
+
+    async def run(self, body: bytes) -> Answer:
+        """The upstream's answer to `body`. Raises `Refused`."""
+        match self.admitted.match.endpoint.treatment:
+            case Treatment.CONVERSATION | Treatment.COUNT | Treatment.TEXT:
+                return await self._read(body)
+            case Treatment.REFUSED:  # the owner has opened it, and gave up the promise for it
+                return await self._unread(body)
+            case _:
+                upstream = self._choose("")
+                cloud = upstream.leg is Leg.CLOUD
+                return await self._send(upstream, nothing_to_prove() if cloud else b"", "")
+
+    async def _read(self, body: bytes) -> Answer:
+        matched = self.admitted.match
+        dialect = ALL[matched.endpoint.dialect]
+        document = open_body(body)
+        conversation = look(dialect, document)
+        upstream = self._choose(conversation.model)
+        beside = around.pieces(self.admitted.headers, matched.path, matched.query)
+        asked = Request(body, dialect, upstream.leg, self.admitted.client, beside)
+        outgoing = await self.house.workshop.prepare(asked, document, conversation)
+        self.line.decided(outgoing.decision)
+        if (no := outgoing.decision.refusal) is not None:
+            raise Refused(no.code, findings=no.findings, **no.facts)
+        parcel = outgoing.cleared or outgoing.body or b""
+        return await self._send(upstream, parcel, conversation.model)
+
+    async def _unread(self, body: bytes) -> Answer:
+        endpoint = self.admitted.match.endpoint
+        upstream = self._choose("")
+        if upstream.leg is Leg.CLOUD or endpoint.leaves:
+            self.line.know(leg=Leg.CLOUD.value)
+            return await self._send(upstream, unread(body, endpoint.group), "")
+        return await self._send(upstream, body, "")
+
+    def _choose(self, model: str) -> UpstreamSettings:
+        family = self.admitted.match.endpoint.family
+        upstream = choose(
+            self.house.config, family=family, model=model, client=self.admitted.client
+        )
+        self.line.know(upstream=upstream.name, model=model, leg=upstream.leg.value)
+        return upstream
+
+    async def _send(
+        self, upstream: UpstreamSettings, parcel: Cleared | bytes, model: str
+    ) -> Answer:
+        matched, outbound = self.admitted.match, self.house.outbound
+        if isinstance(parcel, bytes):
+            return await outbound.send_local(
+                upstream,
+                method=matched.endpoint.method,
+                path=matched.path,
+                query=matched.query,
+                headers=self.admitted.headers,
+                body=parcel,
+                model=model,
+            )
+        return await outbound.send_cloud(
+            upstream,
+            method=matched.endpoint.method,
+            path=matched.path,
+            query=matched.query,
+            headers=self.admitted.headers,
+            credentials=self.admitted.credentials,
+            family=matched.endpoint.family,
+            cleared=parcel,
+        )

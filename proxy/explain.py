@@ -1,0 +1,151 @@
+"""`transom explain`: what would leave for a body, and why. Sends nothing and keeps nothing.
+
+Owns the offline run of a request's story. It must not know a policy, it calls what the gateway
+calls; nor how it is told (`proxy.explained`).
+"""
+
+import asyncio
+import os
+import secrets
+import sys
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from policies.decision import FrameRow
+from proxy import around
+from proxy.clean import CleanMarks
+from proxy.config import Config, UpstreamSettings
+from proxy.dialects import ALL
+from proxy.endpoints import match
+from proxy.errors import Refused
+from proxy.explained import Told, view_of
+from proxy.ledger import Ledger
+from proxy.outgoing import Outgoing, Request, Workshop, look, open_body
+from proxy.refusals import said
+from proxy.routes import choose
+from proxy.secrets_dir import SecretsDir
+from proxy.state import StateRefused, Store, open_store
+from proxy.state.base import Claim
+
+FINE, NOT_FINE, WRONG = 0, 1, 2
+_ZEROES = b"0" * 32
+
+
+def explain(config: Config, *, path: str, upstream: str | None, body: bytes, as_json: bool) -> int:
+    """Tell what would leave if `body` were posted to `path`. `upstream`: by name, else by route.
+
+    Exit code: 0 it would go, 1 it would be refused, 2 there is no such upstream or state.
+    """
+    if upstream and upstream not in (known := [each.name for each in config.upstreams]):
+        sys.stderr.write(f"error: there is no such upstream\n\nhint: one of {', '.join(known)}\n")
+        return WRONG
+    try:
+        told = asyncio.run(_tell(config, path, upstream, body))
+    except StateRefused as trouble:
+        sys.stderr.write(f"error: {trouble}\n")
+        return WRONG
+    sys.stdout.write((told.as_json() if as_json else told.as_text()) + "\n")
+    return FINE if told.goes else NOT_FINE
+
+
+class _Untouched:
+    """A store that is read and never written: whoever claims wins, and nobody will know of it."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    @property
+    def key(self) -> bytes:
+        return self._store.key
+
+    async def frames(self, digests: Sequence[bytes]) -> Mapping[bytes, FrameRow]:
+        return await self._store.frames(digests)
+
+    async def claim_frames(self, claims: Sequence[Claim]) -> Mapping[bytes, FrameRow]:
+        return dict(claims)
+
+    async def close(self) -> None:
+        await self._store.close()
+
+
+class _Nonces:
+    """Draws nonces and remembers them, so that they can be shown as zeroes."""
+
+    def __init__(self) -> None:
+        self.drawn: list[str] = []
+
+    def draw(self) -> str:
+        self.drawn.append(secrets.token_hex(16))
+        return self.drawn[-1]
+
+    def hidden(self, body: bytes) -> bytes:
+        """`body` with every nonce that was drawn here as zeroes."""
+        for nonce in self.drawn:
+            body = body.replace(nonce.encode(), _ZEROES)
+        return body
+
+
+async def _tell(config: Config, path: str, name: str | None, body: bytes) -> Told:
+    told = Told()
+    try:
+        matched = match("POST", path, {}, config.endpoints_open)
+        dialect = ALL[matched.endpoint.dialect]
+        document = open_body(body)
+        conversation = look(dialect, document)
+        upstream = _upstream(config, name, matched.endpoint.family, conversation.model)
+        told.leg = upstream.leg
+        async with _screens(config) as screens, _state(config) as store:
+            told.view = view_of(conversation, config.policies, screens.current())
+            nonces = _Nonces()
+            workshop = Workshop(
+                config.policies,
+                Ledger(store, store.key),
+                CleanMarks(),
+                screens.current,
+                nonces.draw,
+            )
+            beside = around.pieces((), matched.path, matched.query)
+            asked = Request(body, dialect, upstream.leg, around=beside)
+            _conclude(told, await workshop.prepare(asked, document, conversation), nonces)
+    except Refused as no:
+        told.refused(no.code, said(no))
+    return told
+
+
+def _conclude(told: Told, outgoing: Outgoing, nonces: _Nonces) -> None:
+    decision = outgoing.decision
+    told.frames, told.adopted = len(decision.frames), decision.adopted
+    if (no := decision.refusal) is not None:
+        told.blocked(no.code, said(Refused(no.code, findings=no.findings)), no.findings)
+    elif outgoing.body is not None:
+        told.sent(nonces.hidden(outgoing.body), decision.observed)
+
+
+def _upstream(config: Config, name: str | None, family: str, model: str) -> UpstreamSettings:
+    if name is None:
+        return choose(config, family=family, model=model, client="")
+    return next(each for each in config.upstreams if each.name == name)
+
+
+@asynccontextmanager
+async def _screens(config: Config) -> AsyncIterator[SecretsDir]:
+    screens = SecretsDir(config.secrets_dir)
+    await screens.start()
+    try:
+        yield screens
+    finally:
+        await screens.close()
+
+
+@asynccontextmanager
+async def _state(config: Config) -> AsyncIterator[Store]:
+    """What a node on this machine remembers, to be read; an empty memory where there is none."""
+    there = await asyncio.to_thread(Path(config.state_url.removeprefix("sqlite://")).exists)
+    key_file = os.environ.get("TRANSOM_STATE_KEY_FILE")
+    url = config.state_url if there else "memory:"
+    store = open_store(url, key_file=Path(key_file) if key_file and there else None)
+    try:
+        yield _Untouched(store)
+    finally:
+        await store.close()

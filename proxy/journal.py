@@ -1,0 +1,93 @@
+"""The log lines of one request: what happened to it, kept while it runs and written at its end.
+
+Owns which event says what. It must not decide anything, and no value of a body, header or query
+reaches it: kinds, places, codes, counts and names in a safe shape only.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from policies.decision import Decision, Finding
+from policies.notices import NOTICES
+from proxy import logs
+from proxy.errors import Refused
+
+Clock = Callable[[], float]
+
+
+@dataclass(slots=True)
+class Line:
+    """What is known of a request so far. `clock`: seconds, monotonic."""
+
+    request: str
+    clock: Clock
+    began: float
+    fields: dict[str, object] = field(default_factory=dict)
+
+    @classmethod
+    def begin(cls, request: str, clock: Clock) -> "Line":
+        return cls(request, clock, clock())
+
+    def know(self, **fields: object) -> None:
+        """Keep `fields` for every line from now on; empty ones are left out."""
+        self.fields |= {name: value for name, value in fields.items() if value not in ("", None)}
+
+    def decided(self, decision: Decision) -> None:
+        """Keep the verdict, and write the lines of findings that the owner only watches."""
+        held = decision.refusal is not None or decision.observed
+        self.know(
+            frames=len(decision.frames),
+            verdict=("block" if held else "allow") if decision.screened or held else None,
+        )
+        if decision.observed:
+            self._write("egress_observed", "warning", **findings(decision.observed))
+        if decision.adopted:
+            self.know(notice="adopted")
+            self._write("notice", "info", notice="adopted", times=decision.adopted)
+
+    def refused(self, no: Refused, status: int) -> None:
+        """Write why Transom answered instead of a model."""
+        self.know(status=status, notice=no.code)
+        if no.code.startswith("egress-"):
+            self._write("egress_blocked", "error", **findings(no.findings))
+        else:
+            self._write("notice", NOTICES[no.code].severity)
+
+    def broke(self, code: str) -> None:
+        """Write that the answer broke off after it had begun."""
+        self.know(notice=code)
+        self._write("notice", NOTICES[code].severity)
+
+    def forgiven(self) -> None:
+        """Write that the client's base URL doubles `/v1`."""
+        self._write("notice", "warning", problem="base-url-doubled")
+
+    def failed(self, error: BaseException) -> None:
+        """Write that Transom itself failed: the type of the error and our own frames, no text."""
+        logs.get().error("notice", **self._now(), notice="internal-error", exc_info=error)
+
+    def headers(self) -> list[tuple[str, str]]:
+        """What an answer that was relayed says of itself."""
+        said = [("x-transom-leg", str(self.fields["leg"])), ("x-transom-request", self.request)]
+        if "notice" in self.fields:
+            said.append(("x-transom-notice", str(self.fields["notice"])))
+        return said
+
+    def end(self, *, bytes_out: int) -> None:
+        """Write the one line that every request has."""
+        self._write("request", "info", bytes_out=bytes_out)
+
+    def _write(self, event: str, severity: str, **fields: object) -> None:
+        getattr(logs.get(), severity)(event, **{**self._now(), **fields})
+
+    def _now(self) -> dict[str, object]:
+        spent = round((self.clock() - self.began) * 1000, 1)
+        return {"request": self.request, **self.fields, "ms": spent}
+
+
+def findings(found: Sequence[Finding]) -> dict[str, object]:
+    """Kinds and places as they may be logged, each once, in the order found."""
+    return {
+        "kinds": list(dict.fromkeys(each.kind for each in found)),
+        "places": list(dict.fromkeys(each.place for each in found)),
+    }

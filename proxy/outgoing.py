@@ -1,0 +1,162 @@
+"""From a client's body to the bytes that may leave: view, recall, decide, claim, render, prove.
+
+Owns the middle of a request's story; the gateway and `explain` tell the same one through it. It
+must not know a socket, a header's meaning or how a refusal is dressed.
+"""
+
+import asyncio
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from policies.authored import AUTHORED
+from policies.conversation import Conversation, Piece
+from policies.decide import Watch, decide
+from policies.decision import Claimed, Decision, Leg, Remembered
+from policies.prove import Cleared, ProofFailed, prove
+from policies.screening import Screen
+from policies.settings import Policies
+from proxy.clean import CleanMarks
+from proxy.dialects.base import Dialect
+from proxy.errors import Refused
+from proxy.lazyjson import Document, Malformed, read
+from proxy.ledger import Ledger
+
+INLINE = 256 * 1024  # bytes; above, a screen with something new to read would hold the event loop
+
+_AUTHORED = frozenset(AUTHORED.values())
+
+
+def draw() -> str:
+    """A nonce: 16 bytes from the operating system, 32 lower-case hex digits."""
+    # SECURITY: fresh on every call; never derived from content, never kept for a process.
+    return secrets.token_hex(16)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A body that was read, and what it is read with."""
+
+    body: bytes
+    dialect: Dialect
+    leg: Leg
+    client: str = ""
+    around: Sequence[Piece] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """What may leave. `cleared` on a cloud leg, where `body` is the same bytes; both are absent
+    when the decision is a refusal."""
+
+    decision: Decision
+    body: bytes | None = None
+    cleared: Cleared | None = None
+
+
+def open_body(body: bytes) -> Document:
+    """Read `body` as one JSON object. Raises `Refused("body-invalid")` naming place and offset."""
+    try:
+        return read(body)
+    except Malformed as wrong:
+        raise _invalid(wrong) from None
+
+
+def look(dialect: Dialect, document: Document) -> Conversation:
+    """The view, or `Refused("body-invalid")`."""
+    try:
+        return dialect.view(document)
+    except Malformed as wrong:
+        raise _invalid(wrong) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Workshop:
+    """What a request is prepared with. `screen` returns the rules in force; it raises
+    `Refused("secrets-unreadable")`."""
+
+    policies: Policies
+    ledger: Ledger
+    clean: CleanMarks
+    screen: Callable[[], Screen]
+    draw: Callable[[], str] = draw
+
+    async def prepare(
+        self, request: Request, document: Document, conversation: Conversation
+    ) -> Outgoing:
+        """Everything between the view and the socket. Raises `Refused`."""
+        remembered = await self._recall(request, conversation)
+        decision = await self._decide(request, conversation, remembered)
+        if decision.refusal is not None:
+            return Outgoing(decision)
+        claimed = await self._claim(request, conversation, decision)
+        body = request.dialect.render(document, conversation, decision, claimed)
+        if decision.screened is None:
+            return Outgoing(decision, body)
+        try:
+            cleared = prove(
+                body,
+                client_body=document.body,
+                screened=decision.screened,
+                texts=claimed.texts(conversation.units),
+                claimed=claimed,
+                authored=_AUTHORED,
+            )
+        except ProofFailed as failed:
+            raise Refused("proof-failed", places=f" ({failed})") from None
+        return Outgoing(decision, body, cleared)
+
+    async def _recall(self, request: Request, conversation: Conversation) -> Remembered:
+        if not conversation.units or not self.policies.envelope.enabled:
+            return Remembered({})
+        try:
+            return await self.ledger.recall(request.client, conversation)
+        except Refused:
+            if request.leg is Leg.CLOUD:
+                raise
+            return Remembered({})
+
+    async def _decide(
+        self, request: Request, conversation: Conversation, remembered: Remembered
+    ) -> Decision:
+        if request.leg is Leg.LOCAL:
+            return self._decided(None, conversation, remembered)
+        screen = self.screen()
+        watch = Watch(screen, self.clean, request.around)
+        new = (screen.version + piece.digest not in self.clean for piece in conversation.pieces)
+        if len(request.body) > INLINE and any(new):
+            decision = await asyncio.to_thread(self._decided, watch, conversation, remembered)
+        else:
+            decision = self._decided(watch, conversation, remembered)
+        self.clean.add(decision.clean)
+        return decision
+
+    def _decided(
+        self, watch: Watch | None, conversation: Conversation, remembered: Remembered
+    ) -> Decision:
+        try:
+            return decide(
+                conversation,
+                watch=watch,
+                remembered=remembered,
+                policies=self.policies,
+                draw=self.draw,
+            )
+        except Malformed as wrong:
+            raise _invalid(wrong) from None
+
+    async def _claim(
+        self, request: Request, conversation: Conversation, decision: Decision
+    ) -> Claimed:
+        if all(frame.known for frame in decision.frames):
+            return self.ledger.unclaimed(decision)
+        try:
+            return await self.ledger.claim(request.client, conversation, decision)
+        except Refused:
+            if request.leg is Leg.CLOUD:
+                raise
+            return self.ledger.unclaimed(decision)
+
+
+def _invalid(wrong: Malformed) -> Refused:
+    return Refused("body-invalid", reason=str(wrong))

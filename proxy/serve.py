@@ -1,0 +1,103 @@
+"""`transom serve`: a node in the foreground, from the first word in the log to its exit code.
+
+Owns the life of the process: log, control socket, signals, reload, drain. It must not build parts
+(`proxy.app` does) or know a request.
+"""
+
+import asyncio
+import os
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from policies.conversation import Strand
+from proxy import __version__, logs
+from proxy.app import Node, running
+from proxy.config import Config
+from proxy.config.sources import state_folder
+from proxy.control import Control, Facts, NoControl
+from proxy.errors import Refused
+from proxy.problems import Invalid
+from proxy.server import CannotListen, run, settle
+from proxy.state import StateRefused
+
+FINE, WRONG = 0, 2
+
+
+def serve(config: Config, *, config_path: Path | None, reload: Callable[[], Config]) -> int:
+    """Serve until SIGTERM. `reload` reads the configuration again; what it raises keeps the old
+    one. Returns the exit code: 0 after draining, 2 when it cannot start."""
+    logs.set_up(sys.stderr)
+    os.umask(0o077)
+    try:
+        asyncio.run(_serve(config, reload, os.environ))
+    except (CannotListen, StateRefused) as trouble:
+        sys.stderr.write(f"error: {trouble}\n")
+        return WRONG
+    return FINE
+
+
+async def _serve(config: Config, reload: Callable[[], Config], environ: Mapping[str, str]) -> None:
+    key_file = environ.get("TRANSOM_STATE_KEY_FILE")
+    async with running(config, key_file=Path(key_file) if key_file else None) as node:
+        logs.set_up(sys.stderr, clean=_clean(node))
+        desk = _Desk(node, reload)
+        control = await _control(state_folder(environ), desk)
+        logs.get().info("listening", addr=node.url, settings=list(config.inert))
+        settle()
+        try:
+            await run([node.parts.listener], reload=desk.hang_up)
+        finally:
+            if control is not None:
+                await control.close()
+
+
+def _clean(node: Node) -> Callable[[str], bool]:
+    """Whether the screen in force finds nothing in a name that is about to be logged."""
+
+    def clean(name: str) -> bool:
+        try:
+            return not node.parts.secrets.current().findings([Strand(("model",), name)])
+        except Refused:
+            return False
+
+    return clean
+
+
+class _Desk:
+    """What the owner may ask of a node that runs."""
+
+    def __init__(self, node: Node, reload: Callable[[], Config]) -> None:
+        self._node = node
+        self._read = reload
+        self.verbs = {"health": self._health, "reload": self._reload}
+
+    async def hang_up(self) -> None:
+        """SIGHUP."""
+        await self._reload({})
+
+    async def _health(self, asked: Facts) -> Facts:
+        return {"ok": True, "version": __version__, "url": self._node.url}
+
+    async def _reload(self, asked: Facts) -> Facts:
+        """Read the configuration again. A bad one keeps the old and says what is wrong with it."""
+        try:
+            config = await asyncio.to_thread(self._read)
+        except Invalid as invalid:
+            logs.get().error("reload", notice="config-invalid", count=len(invalid.problems))
+            return {"ok": False, "problems": invalid.report()}
+        waiting = await self._node.reload(config)
+        logs.get().info("reload", settings=list(waiting))
+        return {"ok": True, "restart": list(waiting)}
+
+
+async def _control(folder: Path, desk: _Desk) -> Control | None:
+    """The control socket; a node works without one, and says so."""
+    try:
+        await asyncio.to_thread(folder.mkdir, mode=0o700, parents=True, exist_ok=True)
+        return await Control.open(folder, desk.verbs)
+    except OSError:
+        logs.get().warning("notice", problem="no-control-socket")
+    except NoControl as trouble:
+        sys.stderr.write(f"warning: no control socket: {trouble}\n")
+    return None
