@@ -1,0 +1,85 @@
+"""What leaves for a cloud is read first: every new piece of a body meets the screen.
+
+Owns which pieces are opened, what is remembered as clean and how findings become a verdict. It
+must not know how secrets are recognised, nor any dialect.
+"""
+
+from collections.abc import Callable, Container, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+
+from policies.conversation import Piece, Strand
+from policies.decision import Allow, BlockFallBackLocal, EgressVerdict, Finding, Screened
+from policies.screening import AMBIGUOUS, Screen, place
+
+
+@dataclass(frozen=True, slots=True)
+class ScreenResult:
+    """`verdict` on the whole body, `screened` for the proof, and in `clean` the marks to remember:
+    pass them back in as `known` and what they stand for is not opened again. A mark holds the
+    version of the screen, so marks of an older rule set or deny corpus match nothing."""
+
+    verdict: EgressVerdict
+    screened: Screened
+    clean: tuple[bytes, ...]
+
+
+def screen_outbound(
+    pieces: Sequence[Piece], screen: Screen, known: Container[bytes]
+) -> ScreenResult:
+    """Read every piece whose mark is not in `known`, and every seam between neighbours.
+
+    `pieces` in the order of the body. Raises `ValueError` of `Piece.strands` for a body that is
+    not strict JSON; anything that goes wrong in the screen itself makes the piece ambiguous.
+    """
+    opened: dict[int, tuple[Strand, ...]] = {}
+    findings: list[Finding] = []
+    clean: list[bytes] = []
+    for number, piece in enumerate(pieces):
+        mark = screen.version + piece.digest
+        if mark in known:
+            continue
+        strands = opened[number] = piece.strands()
+        found = _guarded(piece, partial(screen.findings, strands))
+        findings += found
+        if not found:
+            clean.append(mark)
+    for left, right in _neighbours(pieces):
+        mark = screen.version + pieces[left].digest + pieces[right].digest
+        if mark in known:
+            continue
+        before = opened.get(left) or pieces[left].strands()
+        after = opened.get(right) or pieces[right].strands()
+        found = _guarded(pieces[right], partial(screen.seam, before, after))
+        findings += found
+        if not found:
+            clean.append(mark)
+    strings = frozenset(strand.text for strands in opened.values() for strand in strands)
+    screened = Screened(frozenset(piece.digest for piece in pieces), strings)
+    return ScreenResult(_verdict(findings), screened, tuple(clean))
+
+
+def _guarded(piece: Piece, read: Callable[[], tuple[Finding, ...]]) -> tuple[Finding, ...]:
+    try:
+        return read()
+    except Exception:
+        # SECURITY: a screen that fails has read nothing; what it failed on does not leave.
+        return (Finding("screen-failed", place(piece.address), AMBIGUOUS),)
+
+
+def _neighbours(pieces: Sequence[Piece]) -> list[tuple[int, int]]:
+    """Numbers of pieces that are messages and follow each other in one list."""
+    return [
+        (left, left + 1)
+        for left, (one, two) in enumerate(pairwise(pieces))
+        if len(one.address) == len(two.address) == 2 and one.address[0] == two.address[0]
+    ]
+
+
+def _verdict(findings: Sequence[Finding]) -> EgressVerdict:
+    if not findings:
+        return Allow()
+    distinct = tuple(dict.fromkeys(findings))
+    certain = any(finding.family != AMBIGUOUS for finding in distinct)
+    return BlockFallBackLocal("egress-blocked" if certain else "egress-ambiguous", distinct)

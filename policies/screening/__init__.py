@@ -1,0 +1,6 @@
+"""Screening for secrets: rules as data, one engine, offline checks, views, the deny corpus."""
+
+from policies.screening.places import place
+from policies.screening.screen import AMBIGUOUS, Screen
+
+__all__ = ["AMBIGUOUS", "Screen", "place"]

@@ -1,0 +1,238 @@
+"""Offline proofs that a value is what its shape says, by the name that rules use.
+
+Owns the meaning of each kind; encodings live in `codecs`. It must not know where a value stood.
+Every check is linear in its value and answers False for anything that it cannot read.
+"""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from math import log2
+
+from policies.screening import codecs
+
+_CURVE_ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
+_STAND_INS = re.compile(
+    rb"(?i)(?:^|[^a-z])(?:example|your|redacted|placeholder|changeme|dummy|sample|insert|replace|"
+    rb"here|todo|fake)(?:[^a-z]|$)"
+)
+_TEMPLATE = re.compile(
+    rb"\$\{|\$\(|\{\{|<[a-zA-Z]|%s|\*\*\*|\.\.\.|xxxx|XXXX|0000000000|1234567890ab"
+)
+_DUMMIES = (
+    b"password passw0rd password1 password123 changeme changeit secret123 mysecret supersecret "
+    b"mypassword postgres mysqlroot rootpass rootpassword userpass yourpassword your_password "
+    b"your-password db_password dbpassword example examplepass letmein1 username pa55word "
+    b"mysecretpassword secretpassword passphrase 12345678 123456789 qwertyuiop testtest "
+    b"testpass testpassword guestguest adminadmin admin123"
+)
+_DUMMY_PASSWORDS = frozenset(_DUMMIES.split())
+_PEM_HEADER = re.compile(rb"(?m)^[^\n]*:[^\n]*$")
+_EXTENDED_VERSIONS = frozenset(
+    bytes.fromhex(version)
+    for version in (
+        # SLIP-132: xprv tprv yprv zprv uprv vprv Yprv Zprv Uprv Vprv
+        "0488ade4", "04358394", "049d7878", "04b2430c", "044a4e28", "045f18bc", "0295b005",
+        "02aa7a99", "024285b5", "02575048",
+    )
+)  # fmt: skip
+
+
+def entropy(value: bytes) -> float:
+    """Bits per byte of the byte distribution."""
+    counts = [value.count(char) for char in set(value)]
+    return sum(count / len(value) * log2(len(value) / count) for count in counts)
+
+
+def placeholder(value: bytes) -> bool:
+    """A stand-in, not a secret. Words count only as delimited parts: a long random value that
+    happens to hold one is still a secret."""
+    return len(set(value)) < 6 or bool(_STAND_INS.search(value) or _TEMPLATE.search(value))
+
+
+def nsec(value: bytes) -> bool:
+    """NIP-19: bech32 with 32 bytes."""
+    decoded = codecs.bech32(b"".join(value.split()))
+    return decoded is not None and decoded[0] == b"nsec" and len(decoded[1]) == 32
+
+
+def ncryptsec(value: bytes) -> bool:
+    """NIP-49: bech32 with 91 bytes, version 2."""
+    decoded = codecs.bech32(b"".join(value.split()))
+    return decoded is not None and len(decoded[1]) == 91 and decoded[1][0] == 2
+
+
+def age(value: bytes) -> bool:
+    """age identity, classic or post-quantum: bech32 without a length limit."""
+    decoded = codecs.bech32(value)
+    return decoded is not None and decoded[0].startswith(b"age-secret-key-")
+
+
+def extended_key(value: bytes) -> bool:
+    """BIP-32 and SLIP-132 private key: 78 bytes, a private version, key byte 0."""
+    raw = codecs.base58check(value)
+    return raw is not None and len(raw) == 78 and raw[:4] in _EXTENDED_VERSIONS and raw[45] == 0
+
+
+def wif(value: bytes) -> bool:
+    """Private key in wallet import format, or BIP-38 encrypted."""
+    raw = codecs.base58check(value)
+    if raw is None:
+        return False
+    if len(raw) == 39:
+        return raw[:2] in (b"\x01\x42", b"\x01\x43")
+    return raw[0] in (0x80, 0xEF) and (len(raw) == 33 or (len(raw) == 34 and raw[33] == 1))
+
+
+def crc62(value: bytes) -> bool:
+    """GitHub and npm: 30 characters after the prefix, then their CRC-32."""
+    return codecs.base62_crc(value[-36:-6], value[-6:])
+
+
+def macaroon_hex(value: bytes) -> bool:
+    return codecs.macaroon_v2(bytes.fromhex(value[: len(value) // 2 * 2].decode()))
+
+
+def macaroon_base64(value: bytes) -> bool:
+    raw = codecs.base64_any(value)
+    return codecs.macaroon_v2(raw) or codecs.macaroon_v1(raw)
+
+
+def cashu(value: bytes) -> bool:
+    """NUT-00: `cashuA` and JSON with proofs, `cashuB` and a CBOR map."""
+    raw = codecs.base64_any(value[6:])
+    if value[5:6] == b"A":
+        return raw[:1] == b"{" and b'"proofs"' in raw
+    return raw[:1] != b"" and raw[0] >> 5 == 5 and b"at" in raw and codecs.cbor_end(raw) is not None
+
+
+def fedimint(value: bytes) -> bool:
+    """Ecash notes: a count, then parts of type, length and content that fill the rest exactly."""
+    return fedimint_raw(codecs.base64_any(value))
+
+
+def fedimint_base32(value: bytes) -> bool:
+    """The same, five bits a character, least significant first."""
+    number = 0
+    for place, char in enumerate(value[8:].lower()):
+        number |= int(chr(char), 32) << 5 * place
+    return fedimint_raw(number.to_bytes(len(value[8:]) * 5 // 8 + 1, "little").rstrip(b"\0"), 1)
+
+
+def fedimint_raw(raw: bytes, slack: int = 0) -> bool:
+    at, types = 1, set()
+    for _ in range(raw[0] if raw[:1] and raw[0] in (2, 3, 4) else 0):
+        kind = _big_size(raw, at)
+        size = _big_size(raw, kind[1]) if kind else None
+        if kind is None or size is None:
+            return False
+        if kind[0] == 1 and size[0] != 4:
+            return False
+        types.add(kind[0])
+        at = size[0] + size[1]
+    return {0, 1} <= types and len(raw) <= at <= len(raw) + 8 * slack
+
+
+def _big_size(raw: bytes, at: int) -> tuple[int, int] | None:
+    """Fedimint's big-endian variable-length number and the offset behind it."""
+    if at >= len(raw):
+        return None
+    width = {0xFD: 2, 0xFE: 4, 0xFF: 8}.get(raw[at], 0)
+    if width == 0:
+        return raw[at], at + 1
+    if at + 1 + width > len(raw):
+        return None
+    return int.from_bytes(raw[at + 1 : at + 1 + width], "big"), at + 1 + width
+
+
+def pem(value: bytes) -> bool:
+    """A private key block: at least 64 characters of body that begin like a key."""
+    label, _, rest = value[11:].partition(b"-----")
+    body = rest.partition(b"-----END")[0]
+    coded = _PEM_HEADER.sub(b"", body)
+    if len(re.findall(rb"[A-Za-z0-9+/]", coded)) < 64:
+        return False
+    raw = codecs.base64_any(coded.partition(b"=")[0])
+    if b"OPENSSH" in label:
+        return raw.startswith(b"openssh-key-v1\0")
+    if b"PGP" in label:
+        # RFC 9580 packet tags of a secret key, old and new format.
+        return raw[:1] != b"" and (raw[0] & 0xFC in (0x94, 0x9C) or raw[0] in (0xC5, 0xC7))
+    return codecs.der_private_key(raw, partial=True) or b"DEK-Info" in body
+
+
+def der_base64(value: bytes) -> bool:
+    return codecs.der_private_key(codecs.base64_any(value))
+
+
+def openssh_base64(value: bytes) -> bool:
+    return codecs.base64_any(value).startswith(b"openssh-key-v1\0")
+
+
+def jwt(value: bytes) -> bool:
+    """Two parts of JSON, of which the first names an algorithm."""
+    try:
+        head, payload = (json.loads(codecs.base64_any(part)) for part in value.split(b".")[:2])
+    except ValueError:
+        return False
+    return isinstance(head, dict) and "alg" in head and isinstance(payload, dict)
+
+
+def aws_id(value: bytes) -> bool:
+    """The documentation's own keys end in EXAMPLE."""
+    return not value.endswith(b"EXAMPLE") and len(set(value[4:])) >= 6
+
+
+def mixed(value: bytes) -> bool:
+    """Random text: both cases and digits, many different characters."""
+    return (
+        re.search(rb"[a-z]", value) is not None
+        and re.search(rb"[A-Z]", value) is not None
+        and re.search(rb"[0-9]", value) is not None
+        and b"EXAMPLE" not in value
+        and entropy(value) >= 3.5
+    )
+
+
+def curve_key(value: bytes) -> bool:
+    """A number that can be a secp256k1 key, and not a pattern."""
+    return 0 < int(value, 16) < _CURVE_ORDER and len(set(value.lower())) >= 8
+
+
+def password_in_url(value: bytes) -> bool:
+    """`user:password@host` with a password that somebody chose for real."""
+    login, _, host = value.rpartition(b"@")
+    user, _, password = login.partition(b":")
+    name = host.lower().partition(b":")[0]
+    if len(password) < 8 or password.lower() in _DUMMY_PASSWORDS or password == user:
+        return False
+    if re.match(rb"\d{1,5}(?:/|$)", password) or placeholder(password) or password[:1] in b"$<{[%*":
+        return (
+            name not in (b"", b"localhost") and not placeholder(password) and entropy(password) > 3
+        )
+    if re.fullmatch(rb"(?:[\w-]+\.)*example(?:\.\w+)*", name):
+        return False
+    return name not in (b"localhost", b"127.0.0.1", b"db", b"host") or mixed(password)
+
+
+def basic_login(value: bytes) -> bool:
+    """`user:password` in base64, printable, with a password of 8 characters or more."""
+    raw = codecs.base64_any(value)
+    user, colon, password = raw.partition(b":")
+    return (
+        bool(user and colon)
+        and re.fullmatch(rb"[ -~]+", raw) is not None
+        and len(password) >= 8
+        and password.lower() not in _DUMMY_PASSWORDS
+        and not placeholder(password)
+    )
+
+
+CHECKS: Mapping[str, Callable[[bytes], bool]] = {
+    check.__name__: check
+    for check in (
+        nsec, ncryptsec, age, extended_key, wif, crc62, macaroon_hex, macaroon_base64, cashu,
+        fedimint, fedimint_base32, pem, der_base64, openssh_base64, jwt, aws_id, mixed, curve_key,
+        password_in_url, basic_login,
+    )
+}  # fmt: skip

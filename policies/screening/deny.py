@@ -1,0 +1,134 @@
+"""The deny corpus: what the owner's own secret files hold, in the forms in which it may turn up.
+
+Owns which values of a file count and their forms. It must not know where files lie. Values too
+short or too common to tell apart are left out: a denied `true` would keep everything at home.
+"""
+
+import base64
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+from policies.screening.checks import entropy
+from policies.screening.views import clean
+
+SHORTEST = 8
+LONGEST_LITERAL = 4096
+_SLICE = 32
+_SLICES = 256
+_VALUE = re.compile(r"^[\w.\"'/-]{1,128}\s*[=:]\s*(?P<value>.*)$")
+_COMMENT = re.compile(r"^\s*(?:#|//|;|--(?!-)|<!--)")
+_DULL = re.compile(
+    r"[+-]?[\d.,_:]+|0x0+|(?:[a-zA-Z0-9-]+\.)+[a-z]{2,12}(?::\d+)?|(?:https?|wss?)://[\w.:/-]*|"
+    r"[~.]{0,2}/?(?:[a-z0-9_.@-]{1,40}/)+[a-z0-9_.@-]{0,40}|-----[A-Z ]+-----|[\W_]+|(.)\1+"
+)
+_COMMON_WORDS = (
+    "password username changeme passphrase production development staging database postgres "
+    "administrator localhost internal external default example undefined required optional "
+    "anonymous disabled enabled secret123 password1 password123 12345678 qwertyuiop"
+)
+_COMMON = frozenset(_COMMON_WORDS.split())
+
+
+def literals(files: Mapping[str, bytes]) -> frozenset[bytes]:
+    """Everything to look for, of all files: values as they are, reversed, in hex and base64."""
+    return frozenset(
+        form for content in files.values() for value in _values(content) for form in _forms(value)
+    )
+
+
+def _values(content: bytes) -> Iterator[bytes]:
+    try:
+        text = content.decode()
+    except UnicodeDecodeError:
+        yield from _binary(content)
+        return
+    if "\0" in text:
+        yield from _binary(content)
+        return
+    whole = text.strip()
+    yield from _worth(whole)
+    for leaf in _leaves(whole):
+        yield from _worth(leaf)
+
+
+def _binary(content: bytes) -> Iterator[bytes]:
+    if len(set(content)) >= SHORTEST:
+        yield content[:LONGEST_LITERAL]
+        yield from _slices(content)
+
+
+def _leaves(text: str) -> Iterator[str]:
+    """String leaves of a JSON file, else values and lines of a text file."""
+    try:
+        yield from _strings(json.loads(text))
+    except (ValueError, RecursionError):
+        for line in text.splitlines():
+            if not _COMMENT.match(line):
+                yield from _of_line(line.strip())
+
+
+def _strings(value: object) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case list():
+            for item in value:
+                yield from _strings(item)
+        case dict():
+            yield from _strings(list(value.values()))
+        case _:
+            pass
+
+
+def _of_line(line: str) -> Iterator[str]:
+    pair = _VALUE.match(line)
+    if pair is None:
+        yield line
+    else:
+        yield pair["value"].strip()
+        yield pair["value"].strip(" \t\"'`,;")
+    # Fields of .pgpass, .netrc and the like, where a password is one word of several.
+    for field in re.split(r"[\s:,;\"'=]+", line):
+        if any(c.isdigit() for c in field) and any(c.isalpha() for c in field):
+            yield field
+
+
+def _worth(value: str) -> Iterator[bytes]:
+    value = value.strip()
+    if len(value) < SHORTEST or _DULL.fullmatch(value) or value.lower() in _COMMON:
+        return
+    data = value.encode(errors="replace")
+    if len(data) < 12 and entropy(data) < 2.75:
+        return
+    yield data[:LONGEST_LITERAL]
+    yield clean(value).encode(errors="replace")[:LONGEST_LITERAL]
+    if " " not in value and len(data) > 2 * _SLICE:
+        yield from _slices(data)
+
+
+def _slices(data: bytes) -> Iterator[bytes]:
+    """Stretches of a long value, so that a part of it is known too."""
+    for start in range(0, min(len(data), _SLICE * _SLICES) - _SLICE + 1, _SLICE):
+        part = data[start : start + _SLICE]
+        if entropy(part) >= 3:
+            yield part
+
+
+def _forms(value: bytes) -> Iterable[bytes]:
+    yield value
+    yield value[::-1]
+    if len(value) > 1024:
+        return
+    yield value.hex().encode()
+    yield value.hex().upper().encode()
+    if re.fullmatch(rb"[0-9a-fA-F]+", value):
+        yield value.lower()
+        yield value.upper()
+    for shift in range(3):
+        # At each of three alignments, without the characters that neighbours have a share in.
+        coded = base64.b64encode(b"\0" * shift + value)
+        start, stop = (0, 2, 3)[shift], (len(value) + shift) * 8 // 6
+        if stop - start >= SHORTEST:
+            yield coded[start:stop]
+            yield coded[start:stop].translate(bytes.maketrans(b"+/", b"-_"))

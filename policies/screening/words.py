@@ -1,0 +1,184 @@
+"""Runs of words from the official BIP-39 lists: wallet seeds, proved by their checksum.
+
+Owns the word lists and the judgement of a run. It must not know where a text stood. Rules: a run
+counts if a window of 12 to 24 words passes a checksum or a telling word is near, at least three
+quarters of its words differ, and it is not a stretch of the list itself in order.
+"""
+
+import hashlib
+import hmac
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate, pairwise
+
+import re2  # type: ignore[import-untyped]
+from mnemonic import Mnemonic
+
+from policies.screening.work import Work
+
+LENGTHS = (12, 15, 18, 21, 24)
+LATIN = ("english", "spanish", "french", "italian", "portuguese", "czech")
+OTHER = ("japanese", "korean", "chinese_simplified", "chinese_traditional")
+GAP = 24
+"""Words further apart than this many other characters do not belong together."""
+_NEAR = 120
+_CONTEXT = re.compile(
+    rb"(?i)seed|mnemonic|recovery|backup phrase|secret phrase|recovery phrase|pass ?phrase|wallet|"
+    rb"bip-?39|(?:12|24|twelve|twenty.?four) words"
+)
+_LETTERS = re.compile(rb"[a-z]+")
+_ACCENTED = re.compile("[\u00c0-\u024f\u0300-\u036f]")
+_MARKS = re.compile("[\u0300-\u036f]")
+_FAR_EAST = re.compile("[\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_TOKENS = re.compile(r"[^\W\d_]+")
+_CRC32C = 0x82F63B78
+
+
+def _shape() -> "re2._Regexp":
+    """Twelve words of the lists' lengths in a row. Linear by construction, whatever the text."""
+    options = re2.Options()
+    options.encoding = re2.Options.Encoding.LATIN1
+    word = r"[A-Za-z]{3,9}"
+    gap = rf"[^A-Za-z]{{1,{GAP}}}"
+    return re2.compile(rf"(?:^|[^A-Za-z])(?:{word}{gap}){{11,}}{word}".encode(), options)
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """Word lists, loaded. `tables`: language → word without accents → number in its list."""
+
+    tables: Mapping[str, Mapping[str, int]] = field(repr=False)
+    latin: frozenset[bytes] = field(repr=False)
+    english: tuple[str, ...] = field(repr=False)
+    shape: "re2._Regexp" = field(repr=False)
+
+    @classmethod
+    def load(cls) -> "Words":
+        """Read the lists that come with `mnemonic`."""
+        tables = {
+            language: {_bare(word): n for n, word in enumerate(Mnemonic(language).wordlist)}
+            for language in LATIN + OTHER
+        }
+        latin = frozenset(word.encode() for language in LATIN for word in tables[language])
+        return cls(tables, latin, tuple(tables["english"]), _shape())
+
+    def findings(self, text: str, data: bytes, work: Work, context: bool = False) -> set[str]:
+        """Kinds of seed found in `text`, whose UTF-8 is `data`. `context`: a telling word stands
+        outside, for example as the key of the value."""
+        found = self._latin(data, work, context)
+        if len(data) != len(text):
+            if _ACCENTED.search(text):
+                bare = _MARKS.sub("", unicodedata.normalize("NFKD", text))
+                found |= self._latin(bare.encode(errors="replace"), work, context)
+            if _FAR_EAST.search(text):
+                found |= self._far_east(text, data, work, context)
+        return found
+
+    def _latin(self, data: bytes, work: Work, context: bool) -> set[str]:
+        found: set[str] = set()
+        work.spend("words", len(data))
+        for match in self.shape.finditer(data):
+            start, end = match.span()
+            work.spend("words", end - start)
+            tokens = [
+                (token[0].decode(), token.start())
+                for token in _LETTERS.finditer(data[start : end + 16].lower())
+            ]
+            # A run of twelve has a word of the lists at every twelfth place.
+            if not any(token.encode() in self.latin for token, _ in tokens[11::12]):
+                continue
+            for language in LATIN:
+                for run, offset in _runs(tokens, self.tables[language]):
+                    at = start + offset
+                    head = data[max(0, at - _NEAR) : at + 40]
+                    near = context or _CONTEXT.search(head) is not None
+                    found |= _judge(run, near, language == "english", self, work)
+        return found
+
+    def _far_east(self, text: str, data: bytes, work: Work, context: bool) -> set[str]:
+        work.spend("words", len(data))
+        found: set[str] = set()
+        tokens = [(_bare(token[0]), token.start()) for token in _TOKENS.finditer(text)]
+        near = context or _CONTEXT.search(data) is not None
+        for language in OTHER:
+            for run, _ in _runs(tokens, self.tables[language]):
+                found |= _judge(run, near, False, self, work)
+        return found
+
+
+def _bare(word: str) -> str:
+    """Lower case without accents; kana and jamo keep their marks, which change the word."""
+    return _MARKS.sub("", unicodedata.normalize("NFKD", word)).lower()
+
+
+def _runs(
+    tokens: Sequence[tuple[str, int]], table: Mapping[str, int]
+) -> Iterator[tuple[list[int], int]]:
+    """Numbers of twelve or more words in a row that are in the list, and where they start."""
+    run: list[int] = []
+    start = 0
+    for token, offset in tokens:
+        number = table.get(token)
+        if number is not None:
+            start = start if run else offset
+            run.append(number)
+            continue
+        if len(run) >= LENGTHS[0]:
+            yield run, start
+        run = []
+    if len(run) >= LENGTHS[0]:
+        yield run, start
+
+
+def _judge(run: list[int], near: bool, english: bool, words: Words, work: Work) -> set[str]:
+    work.spend("words", 8 * len(run))
+    rises = [0, *accumulate(one < two for one, two in pairwise(run))]
+    for start in range(len(run) - LENGTHS[0] + 1):
+        for length in LENGTHS:
+            window = run[start : start + length]
+            if len(window) < length:
+                break
+            # A stretch of the list itself, up or down, with one break at most, is no seed.
+            up = rises[start + length - 1] - rises[start]
+            if not 1 < up < length - 2 or len(set(window)) * 4 < length * 3:
+                continue
+            if near or _checksum(window):
+                return {"bip39"}
+            if english and length == 24 and _aezeed(window):
+                return {"aezeed"}
+            if english and length == 12 and _electrum(words.english[word] for word in window):
+                return {"electrum_seed"}
+    return set()
+
+
+def _checksum(window: Sequence[int]) -> bool:
+    number = 0
+    for word in window:
+        number = number << 11 | word
+    bits = len(window) // 3
+    entropy = (number >> bits).to_bytes(len(window) * 4 // 3, "big")
+    return hashlib.sha256(entropy).digest()[0] >> 8 - bits == number & (1 << bits) - 1
+
+
+def _aezeed(window: Sequence[int]) -> bool:
+    """LND's cipher seed: version 0, and a CRC-32C over the first 29 of 33 bytes."""
+    if window[0] >= 8:
+        return False
+    number = 0
+    for word in window:
+        number = number << 11 | word
+    raw = number.to_bytes(33, "big")
+    crc = 0xFFFFFFFF
+    for byte in raw[:29]:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (_CRC32C if crc & 1 else 0)
+    return (crc ^ 0xFFFFFFFF).to_bytes(4, "big") == raw[29:]
+
+
+def _electrum(words: Iterable[str]) -> bool:
+    """Electrum 2: the words hash to a version prefix."""
+    digest = hmac.new(b"Seed version", " ".join(words).encode(), hashlib.sha512).hexdigest()
+    return digest.startswith(("01", "100", "101", "102"))

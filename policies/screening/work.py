@@ -1,0 +1,31 @@
+"""Counts the bytes that the screen looks at, so that hostile text costs no more than its length.
+
+Owns the bound. It must not know what is looked for.
+"""
+
+from collections import Counter
+
+FACTOR = 12
+"""Bytes looked at per stage, at most this many times the bytes that were given."""
+FLOOR = 1 << 16
+"""Bytes per stage that even the shortest text may cost."""
+
+
+class Exhausted(Exception):
+    """A text costs more than its length allows. What was not read is ambiguous."""
+
+
+class Work:
+    """The counter of one text of `size` bytes. Stages: `anchors`, `words`, `decode`, `views`."""
+
+    __slots__ = ("limit", "spent")
+
+    def __init__(self, size: int) -> None:
+        self.limit = FACTOR * size + FLOOR
+        self.spent: Counter[str] = Counter()
+
+    def spend(self, stage: str, count: int) -> None:
+        """Note `count` more bytes; raises `Exhausted` once the stage is over its bound."""
+        self.spent[stage] += count
+        if self.spent[stage] > self.limit:
+            raise Exhausted(stage)
