@@ -1,0 +1,61 @@
+"""The memory of facts: known messages are not opened again, and it stays within its bound."""
+
+import gc
+import json
+
+from policies.conversation import ToolCall
+from proxy.dialects.anthropic_messages import AnthropicMessages
+from proxy.dialects.facts import Facts, FactStore, Found, size
+from proxy.lazyjson import Node, read
+
+
+def body(*texts: str) -> bytes:
+    messages = [{"role": "user", "content": [{"type": "text", "text": text}]} for text in texts]
+    return json.dumps({"model": "m", "messages": messages}).encode()
+
+
+def test_a_known_message_is_not_opened_again() -> None:
+    """A history with one new message opens that one and nothing else."""
+    dialect = AnthropicMessages()
+    dialect.view(read(body("a", "b", "c")))
+    before = dialect.store.opened
+    dialect.view(read(body("a", "b", "c", "d")))
+    assert dialect.store.opened == before + 1
+
+
+def test_remembered_facts_change_no_view() -> None:
+    """A view from memory equals a view from scratch."""
+    remembering, document = AnthropicMessages(), read(body("a", "b", "a"))
+    first = remembering.view(document)
+    assert remembering.view(document) == first == AnthropicMessages().view(document)
+
+
+def test_the_same_bytes_in_another_role_are_other_facts() -> None:
+    """A member and a message with equal bytes have different digests."""
+    document = read(b'{"messages":[{"role":"user"}],"metadata":{"role":"user"}}')
+    message, member = AnthropicMessages().view(document).pieces
+    assert message.digest != member.digest
+
+
+def test_the_store_is_bounded_in_bytes_and_forgets_the_oldest() -> None:
+    """What was used last is kept; what alone exceeds the bound is not."""
+    facts = [Facts(found=(Found((), letter * 1000),)) for letter in "abc"]
+    store = FactStore(size(facts[0]) * 2)
+    store.put(b"a", facts[0])
+    store.put(b"b", facts[1])
+    assert store.get(b"a") is facts[0]
+    store.put(b"c", facts[2])
+    assert store.get(b"b") is None
+    assert store.get(b"a") is facts[0]
+    assert len(store) == 2
+    store.put(b"big", Facts(calls=(ToolCall("i", "n", "x" * 10_000),)))
+    assert store.get(b"big") is None
+    assert store.bytes <= size(facts[0]) * 2
+
+
+def test_nothing_of_a_document_outlives_it() -> None:
+    """After a view, the store holds no node of the body."""
+    dialect = AnthropicMessages()
+    dialect.view(read(body("a" * 10_000, "b")))
+    gc.collect()
+    assert not [thing for thing in gc.get_objects() if isinstance(thing, Node)]
