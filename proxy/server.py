@@ -88,7 +88,7 @@ class Listener:
             if at_once is not None and at_once.is_set():
                 break
             await asyncio.sleep(_STEP)
-        await self._web.shutdown(0)
+        await self._web.cut()
 
 
 async def run(

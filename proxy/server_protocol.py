@@ -10,7 +10,9 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 from aiohttp import web
+from aiohttp.abc import AbstractStreamWriter
 from aiohttp.helpers import set_exception
+from aiohttp.http import SERVER_SOFTWARE, RawRequestMessage
 from aiohttp.http_exceptions import BadHttpMessage
 from aiohttp.streams import EMPTY_PAYLOAD, StreamReader
 from aiohttp.web_protocol import RequestHandler, RequestPayloadError, _ErrInfo
@@ -32,6 +34,8 @@ LINGER_SECONDS: Final = 5.0
 """How long the rest of a refused body is read and thrown away."""
 
 _FIELDS: Final = 256
+_AT_ONCE: Final = 0.001  # to aiohttp, 0 means for ever
+_UNWIND_SECONDS: Final = 1.0
 _UNREADABLE: Final = "it is not HTTP that can be read for certain"
 _LATE: Final = "its headers took too long to arrive"
 
@@ -82,7 +86,9 @@ class Connection(RequestHandler):
 
     def retire(self) -> None:
         """Close after the request in flight, whose body still arrives; at once if there is none."""
-        if self._in_head:
+        if self._waiter is not None and not self._waiter.done():
+            self.force_close()
+        elif self._in_head:
             self.close()
 
     def handle_error(
@@ -93,15 +99,27 @@ class Connection(RequestHandler):
         message: str | None = None,
     ) -> web.StreamResponse:
         """The answer to what could not be read (`status` 400), or whose handler failed."""
+        if status != 400:
+            self._note(type(exc).__name__)
         if request.writer.output_size > 0:
             raise ConnectionError("an answer has begun already")
         if status == 400:
             answer = self._dress(Refused("door-refused", reason=_reason(exc)), _dialect(self._head))
         else:
-            self._note(type(exc).__name__)
             answer = self._dress(Refused("internal-error"), dress(request.raw_path, ()))
         answer.force_close()
         return answer
+
+    async def finish_response(
+        self, request: web.BaseRequest, resp: web.StreamResponse, start_time: float | None
+    ) -> tuple[web.StreamResponse, bool]:
+        """aiohttp's, and after the last answer a while for the client to read it: closing at once
+        on one that still sends would reset the connection and lose the answer."""
+        written = await super().finish_response(request, resp, start_time)
+        if self._broken and not self._messages and self.transport is not None:
+            self.transport.write_eof()
+            await asyncio.sleep(LINGER_SECONDS)  # ends early when the client closes
+        return written
 
     def log_exception(self, *args: Any, **kw: Any) -> None:
         """Only the kind: aiohttp's own words repeat what was sent."""
@@ -159,16 +177,34 @@ class Connection(RequestHandler):
             self.force_close()
 
 
+class Request(web.BaseRequest):
+    """A request whose answer does not tell which library and version wrote it."""
+
+    async def _prepare_hook(self, response: web.StreamResponse) -> None:
+        if response.headers.get("Server") == SERVER_SOFTWARE:
+            del response.headers["Server"]
+
+
 class Server(web.Server):
     """Makes a `Connection` for each client; a client that goes away cancels its handler."""
 
     def __init__(self, handler: Handler, *, dress: Dress, note: Callable[[str], None]) -> None:
-        super().__init__(handler, handler_cancellation=True)
+        super().__init__(handler, handler_cancellation=True, request_factory=self._request)
         self.loop = self._loop
         self._dress, self._note = dress, note
 
     def __call__(self) -> RequestHandler:
         return Connection(self, dress=self._dress, note=self._note)
+
+    def _request(
+        self,
+        message: RawRequestMessage,
+        payload: StreamReader,
+        protocol: RequestHandler,
+        writer: AbstractStreamWriter,
+        task: "asyncio.Task[None]",
+    ) -> Request:
+        return Request(message, payload, protocol, writer, task, self._loop)
 
     def retire(self) -> int:
         """Close what rests. How many connections are left."""
@@ -176,6 +212,13 @@ class Server(web.Server):
             if isinstance(connection, Connection):
                 connection.retire()
         return len(self.connections)
+
+    async def cut(self) -> None:
+        """Cancel every handler, close every connection, and wait shortly for both."""
+        tasks = [each._task_handler for each in self.connections if each._task_handler is not None]
+        await self.shutdown(_AT_ONCE)
+        if tasks:
+            await asyncio.wait(tasks, timeout=_UNWIND_SECONDS)
 
 
 class _Unfit(BadHttpMessage):

@@ -443,9 +443,10 @@ def test_a_request_of_the_server_is_read_as_it_stood_on_the_wire():
     )
     admitted = door().admit_request(request)
     assert (admitted.match.path, admitted.headers) == ("/v1/models/a:b", (("x-name", "Jürgen"),))
-    request.version = HttpVersion(2, 0)
-    with pytest.raises(Refused, match="door-refused"):
-        door().admit_request(request)
+    for version in ((2, 0), (0, 9), (1, 2)):
+        request.version = HttpVersion(*version)
+        with pytest.raises(Refused, match="door-refused"):
+            door().admit_request(request)
     request.version = HttpVersion(1, 0)
     request.raw_headers = ((b"Host", b"localhost:8787"), (b"x-name", b"\xff"))
     with pytest.raises(Refused, match="door-refused"):
