@@ -1,0 +1,137 @@
+"""The owner's secret files: read in a thread, followed, and compiled into the screen in force.
+
+Owns which files are read and when. It must not know what becomes of their contents, and never
+names a file outside its own directory. A directory that was configured and cannot be read leaves
+no screen at all, so that nothing leaves for a cloud.
+"""
+
+import asyncio
+import os
+import stat
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from policies.screening import Screen
+from proxy.errors import Refused
+
+INTERVAL = 1.0
+"""Seconds between two looks at the directory; a change counts within two."""
+LARGEST = 1 << 20
+"""Bytes of the largest file that is read; larger ones are skipped and counted."""
+MOST = 1000
+"""Files at most. More make the directory unreadable: half a corpus would be a false promise."""
+
+Signature = tuple[tuple[str, int, int, int], ...]
+"""Path, time of change in ns, size and inode of every file, in order."""
+
+
+class _Unreadable(Exception):
+    """The directory, or a file in it, cannot be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Listing:
+    signature: Signature
+    skipped: tuple[str, ...]
+
+
+class SecretsDir:
+    """Follows the directory `path`; `""` stands for none, which leaves the rules alone.
+
+    `skipped` names the files that were too large or lead outside, relative to the directory.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        *,
+        interval: float = INTERVAL,
+        build: Callable[[Mapping[str, bytes]], Screen] = Screen.build,
+    ) -> None:
+        self._root = Path(path) if path else None
+        self._interval = interval
+        self._build = build
+        self._screen: Screen | None = None
+        self._signature: Signature | None = None
+        self._task: asyncio.Task[None] | None = None
+        self.skipped: tuple[str, ...] = ()
+
+    async def start(self) -> None:
+        """Read everything once, then keep following. An unreadable directory does not raise."""
+        await asyncio.to_thread(self._look)
+        if self._root is not None:
+            self._task = asyncio.create_task(self._follow(), name="secrets directory")
+
+    async def close(self) -> None:
+        """Stop following. The last screen stays in force for requests under way."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+            self._task = None
+
+    def current(self) -> Screen:
+        """The screen in force. Raises `Refused("secrets-unreadable")` when there is none."""
+        # SECURITY: a follower that died would leave an old corpus in force for ever.
+        stalled = self._task is not None and self._task.done()
+        if self._screen is None or stalled:
+            raise Refused("secrets-unreadable")
+        return self._screen
+
+    async def _follow(self) -> None:
+        while True:
+            await asyncio.sleep(self._interval)
+            await asyncio.to_thread(self._look)
+
+    def _look(self) -> None:
+        """Compare the directory with what was read last; read it again where they differ."""
+        try:
+            listing = _listing(self._root) if self._root is not None else _Listing((), ())
+            if listing.signature != self._signature or self._screen is None:
+                files = _contents(self._root, listing)
+                self._screen = self._build(files)
+                self._signature = listing.signature
+            self.skipped = listing.skipped
+        except (OSError, _Unreadable):
+            # SECURITY: what cannot be read cannot be kept from leaving; no screen is in force.
+            self._screen = self._signature = None
+
+
+def _listing(root: Path) -> _Listing:
+    """All regular files below `root`; a link counts as the file that it leads to."""
+    top = root.resolve(strict=True)
+    if not top.is_dir():
+        raise _Unreadable
+    entries: list[tuple[str, int, int, int]] = []
+    skipped: list[str] = []
+    for folder, folders, names in os.walk(top, onerror=_stop):
+        folders.sort()
+        for name in sorted(names):
+            path = Path(folder, name)
+            relative = str(path.relative_to(top))
+            state = path.stat() if path.resolve().is_relative_to(top) else None
+            if state is None or not stat.S_ISREG(state.st_mode) or state.st_size > LARGEST:
+                skipped.append(relative)
+                continue
+            entries.append((relative, state.st_mtime_ns, state.st_size, state.st_ino))
+            if len(entries) > MOST:
+                raise _Unreadable
+    return _Listing(tuple(entries), tuple(skipped))
+
+
+def _stop(error: OSError) -> None:
+    raise error
+
+
+def _contents(root: Path | None, listing: _Listing) -> dict[str, bytes]:
+    if root is None:
+        return {}
+    files: dict[str, bytes] = {}
+    for relative, *_ in listing.signature:
+        with (root / relative).open("rb") as file:
+            # One byte more than allowed shows a file that grew since it was listed.
+            content = file.read(LARGEST + 1)
+        if len(content) > LARGEST:
+            raise _Unreadable
+        files[relative] = content
+    return files
