@@ -48,7 +48,10 @@ class Invalid(Exception):
 def near(word: str, known: Iterable[str]) -> str:
     """`; did you mean X?` for the one of `known` that `word` comes close to, else nothing."""
     names = {name.lower(): name for name in known}
-    found = get_close_matches(word.lower(), list(names), n=1, cutoff=0.6)
+    typed = word.lower()
+    found = get_close_matches(typed, list(names), n=1, cutoff=0.6)
+    if not found and len(typed) >= 3:
+        found = [name for name in names if name.startswith(typed)]
     return f"; did you mean `{names[found[0]]}`?" if found else ""
 
 

@@ -157,7 +157,7 @@ class Row:
         way = (*self.way, key.name)
         if key.name not in self.table:
             if key.required:
-                self.complain(key, f"is missing: {key.help[0].lower()}{key.help[1:]}")
+                self.complain(key, f"is missing ({key.help.rstrip('.')})")
             if key.default is None:
                 return None
             return self.reading.take(key, way, key.default, "default")

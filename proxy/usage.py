@@ -1,0 +1,60 @@
+"""What is said to someone who typed a command that does not exist as typed.
+
+Owns the words for usage errors. It must not know a verb, and repeats nothing of what was typed: a
+mistyped secret would be echoed into a terminal, its scrollback and a service's log.
+"""
+
+from collections.abc import Iterable
+
+import click
+
+from proxy.problems import near
+
+
+def words(error: click.UsageError) -> str:
+    """One line for `error`, made of our own names only."""
+    match error:
+        case click.exceptions.NoSuchCommand():
+            return f"there is no such verb{near(error.command_name, _verbs(error.ctx))}"
+        case click.NoSuchOption():
+            return f"there is no such option{near(error.option_name, _options(error.ctx))}"
+        case click.MissingParameter():
+            return f"{_name(error.param)} is missing"
+        case click.BadParameter():
+            return f"{_name(error.param)} does not take this value{_choices(error.param)}"
+        case click.BadOptionUsage():
+            known = error.option_name if error.option_name in _options(error.ctx) else "an option"
+            return f"{known} is used wrongly; it takes one value, or none if it is a switch"
+        case _:
+            return "there are more arguments than this verb takes"
+
+
+def hint(error: click.UsageError) -> str:
+    """The command that helps on."""
+    return f"{error.ctx.command_path if error.ctx else 'transom'} --help"
+
+
+def _name(parameter: click.Parameter | None) -> str:
+    match parameter:
+        case click.Option():
+            return f"option {max(parameter.opts, key=len)}"
+        case click.Argument():
+            return f"argument {parameter.make_metavar(click.Context(click.Command('')))}"
+        case _:
+            return "a parameter"
+
+
+def _choices(parameter: click.Parameter | None) -> str:
+    if parameter is not None and isinstance(parameter.type, click.Choice):
+        return f"; it is one of {', '.join(map(str, parameter.type.choices))}"
+    return ""
+
+
+def _verbs(context: click.Context | None) -> Iterable[str]:
+    command = context.command if context else None
+    return command.commands if isinstance(command, click.Group) else ()
+
+
+def _options(context: click.Context | None) -> set[str]:
+    parameters = context.command.get_params(context) if context else []
+    return {name for parameter in parameters for name in parameter.opts}
