@@ -14,6 +14,9 @@ from proxy.demo.play import Scene
 from proxy.demo.stage import Stage
 from proxy.demo.vendors.plan import JSON, is_object
 
+KIND = "nostr_key"
+"""What the screen calls the key."""
+
 ROUNDS = 4
 """Requests of a scene with the notes: two questions of two rounds each."""
 
@@ -72,7 +75,9 @@ def _answered(show: Show) -> Iterator[str]:
 
 
 def _told(scene: Scene) -> str:
-    return f"{type(scene.error).__name__}: {scene.error}" if scene.error else "no answer"
+    if scene.error:
+        return f"{type(scene.error).__name__}: {scene.error}"
+    return f"{len(scene.answers) or 'no'} answers"
 
 
 def _in_one_frame(show: Show) -> Iterator[str]:
@@ -92,7 +97,7 @@ def _in_one_frame(show: Show) -> Iterator[str]:
 def _order_stays_inside(show: Show) -> Iterator[str]:
     for scene in show.notes:
         for number, request in enumerate(scene.arrived):
-            text = request.body.decode()
+            text = request.body.decode(errors="replace")
             if text.count(ORDER) != sum(ORDER in f.content for f in _frames(request.body)):
                 yield f"{scene.name}, request {number + 1}: the order stands outside a frame"
 
@@ -162,7 +167,7 @@ def _not_a_byte(show: Show) -> Iterator[str]:
     for scene in show.scenes:
         if scene.connections != len(scene.arrived):
             yield f"{scene.name}: a connection was opened for nothing"
-    for upstream in dict.fromkeys(show.stage.cloud.values()):
+    for upstream in show.stage.cloud.values():
         if upstream.accepted != len(upstream.requests):
             yield "a connection was opened for a request that was refused"
 
@@ -171,7 +176,7 @@ def _own_error_once(show: Show) -> Iterator[str]:
     for scene in show.wallets:
         if not scene.typed:
             yield f"{scene.name}: {_told(scene)} instead of the SDK's own refusal"
-        elif "[egress-blocked]" not in str(scene.error) or "nsec" not in str(scene.error):
+        elif "[egress-blocked]" not in str(scene.error) or KIND not in str(scene.error):
             yield f"{scene.name}: the refusal does not say what was found"
         elif len(scene.sent) != 2:
             yield f"{scene.name}: {len(scene.sent) - 1} attempts instead of one"
@@ -182,7 +187,7 @@ def _logged(show: Show) -> Iterator[str]:
     if len(blocked) != len(show.wallets):
         yield f"{len(blocked)} egress_blocked lines for {len(show.wallets)} refused requests"
     for line in blocked:
-        if line.get("level") != "error" or line.get("kinds") != ["nsec"] or not line.get("places"):
+        if line.get("level") != "error" or line.get("kinds") != [KIND] or not line.get("places"):
             yield "an egress_blocked line is not at error level with kind and place"
 
 

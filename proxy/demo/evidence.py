@@ -35,8 +35,11 @@ class Framed:
 
 
 def history(body: bytes) -> list[JSON]:
-    """The messages, or the input items, of a recorded request."""
-    value = json.loads(body)
+    """The messages, or the input items, of a recorded request; none where it cannot be read."""
+    try:
+        value = json.loads(body)
+    except ValueError:
+        return []
     if not is_object(value):
         return []
     return objects(value.get("messages")) or objects(value.get("input"))

@@ -38,9 +38,14 @@ class Scene:
         return self.setup.sent
 
     @property
+    def way(self) -> str:
+        """How answers were asked for."""
+        return "streamed" if self.stream else "whole"
+
+    @property
     def name(self) -> str:
         """What the scene is called in print."""
-        return f"{self.agent}, {'streamed' if self.stream else 'whole'}"
+        return f"{self.agent}, {self.way}"
 
 
 async def play(stage: Stage, url: str) -> list[Scene]:

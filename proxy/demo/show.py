@@ -4,12 +4,16 @@ Owns the words and the colours. It must not decide anything.
 """
 
 from collections.abc import Iterator
+from itertools import groupby
 
 from proxy.demo.checks import Check, Show
 from proxy.demo.evidence import results
 from proxy.demo.files import NOTES
+from proxy.demo.play import Scene
+from proxy.demo.reply import compact
 
 _WIDTH = 96
+_LOGGED = ("level", "event", "dialect", "notice", "kinds", "places")
 
 
 def story(show: Show) -> Iterator[str]:
@@ -53,8 +57,9 @@ def _notes(show: Show) -> Iterator[str]:
     yield "   the upstream received:"
     arrived = results(scene.arrived[-1].body) if scene.arrived else []
     yield from _quoted(arrived[0] if arrived else "(nothing)")
-    for other in show.notes[1:]:
-        yield f"   likewise {other.name}: {len(other.arrived)} requests"
+    for agent, scenes in _by_agent(show.notes):
+        counts = " and ".join(f"{len(scene.arrived)} requests {scene.way}" for scene in scenes)
+        yield f"   {agent}: {counts}"
 
 
 def _wallet(show: Show) -> Iterator[str]:
@@ -65,19 +70,31 @@ def _wallet(show: Show) -> Iterator[str]:
     opened = sum(scene.connections - 1 for scene in show.wallets)
     yield f"   the upstreams received: {opened} connections, nothing of these requests"
     yield "   what each agent was told, once:"
-    for scene in show.wallets:
-        yield f"     {scene.name}: {type(scene.error).__name__}"
-    yield f"     {_short(str(first.error))}"
-    yield "   the log says:"
-    lines = [line for line in show.log.splitlines() if '"egress_blocked"' in line]
-    yield from (f"     {_short(line)}" for line in lines[:1])
+    yield f"     | {_words(first)}"
+    for agent, scenes in _by_agent(show.wallets):
+        raised = " and ".join(f"{type(scene.error).__name__} {scene.way}" for scene in scenes)
+        yield f"   {agent}: {raised}"
+    yield "   what the owner finds in the log:"
+    blocked = [line for line in show.lines if line.get("event") == "egress_blocked"]
+    for line in blocked[:1]:
+        yield f"     | {compact({key: line.get(key) for key in _LOGGED}).decode()}"
 
 
 def _home(show: Show) -> Iterator[str]:
     scene = show.scenes[-1]
     yield "3. a local model that answers with a redirect to another address"
     yield f"   that address saw {show.stage.elsewhere.accepted} connections; the agent was told:"
-    yield f"     {_short(str(scene.error))}"
+    yield f"     | {_words(scene)}"
+
+
+def _by_agent(scenes: list[Scene]) -> Iterator[tuple[str, list[Scene]]]:
+    return ((name, list(group)) for name, group in groupby(scenes, key=lambda s: s.agent))
+
+
+def _words(scene: Scene) -> str:
+    """The refusal's own words, without what the SDK puts round them and without the hint."""
+    text = str(scene.error)
+    return _short(text[max(text.find("["), 0) :].partition(" (")[0])
 
 
 def _quoted(text: str) -> Iterator[str]:

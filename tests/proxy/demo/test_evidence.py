@@ -35,9 +35,10 @@ def test_results_are_found_in_every_dialect(body: object) -> None:
     assert results(b'{"messages":[{"role":"user","content":"x"}]}') == []
 
 
-def test_a_body_that_is_no_object_has_no_history() -> None:
+@pytest.mark.parametrize("body", [b"[]", b"{", b"\xff", b""])
+def test_a_body_that_is_no_object_has_no_history(body: bytes) -> None:
     """Evidence that cannot be read shows nothing."""
-    assert history(b"[]") == []
+    assert history(body) == []
 
 
 def test_a_frame_is_read_with_and_without_its_intro() -> None:
