@@ -5,6 +5,7 @@ observers, events for filters, and how a stream ends that breaks off. It must no
 a dialect or what observers and filters look for.
 """
 
+import asyncio
 import struct
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import suppress
@@ -135,8 +136,11 @@ async def _pour(
     copies: Copies,
     stream_error: Callable[[Refused], bytes],
 ) -> None:
+    transport = request.transport
+    if transport is None:  # the client has left
+        return
     edge = Edge(answer.stream)
-    patience = Patience(answer.idle, lambda: _drop(request))
+    patience = Patience(answer.idle, transport.abort)
     try:
         try:
             async for chunk in chunks:
@@ -147,7 +151,7 @@ async def _pour(
                 patience.done()
         except Refused as broken:
             if not edge.clean or response.content_length is not None or not answer.stream:
-                _break(request)
+                _break(request, transport)
                 return
             await response.write(stream_error(broken))
         await response.write_eof()
@@ -192,20 +196,11 @@ def _through(filters: Sequence[Filter], events: Iterable[Event], *, ended: bool 
     return b"".join(event.raw for event in events)
 
 
-def _break(request: web.BaseRequest) -> None:
+def _break(request: web.BaseRequest, transport: asyncio.Transport) -> None:
     """End the transfer so that the client sees it broken, after what was already written."""
-    transport = request.transport
-    if transport is None:
-        return
     if request.version < HttpVersion11:
         # The end of the connection is the end of its body: only a reset says that this was not it.
         socket = transport.get_extra_info("socket")
         socket.setsockopt(SOL_SOCKET, SO_LINGER, struct.pack("ii", 1, 0))
     transport.close()
-    request.loop.call_later(FLUSH, transport.abort)
-
-
-def _drop(request: web.BaseRequest) -> None:
-    """The client takes nothing any more."""
-    if request.transport is not None:
-        request.transport.abort()
+    asyncio.get_running_loop().call_later(FLUSH, transport.abort)
