@@ -16,8 +16,8 @@ Span = tuple[int, int]
 # Escapes of characters that can neither be part of a stem nor of another escape are passed over:
 # quotes and angle brackets, and U+4000 to U+9FFF. Pages and dumps are full of them.
 _BACKSLASH = re.compile(
-    r"\\(?:\\*)(?:"
-    r"u([dD][89abAB][0-9a-fA-F]{2})\\+u([dD][c-fC-F][0-9a-fA-F]{2})"
+    r"\\(?<!\\\\)\\*+(?:"  # from the head of the run and without a way back: linear time
+    r"u([dD][89abAB][0-9a-fA-F]{2})\\++u([dD][c-fC-F][0-9a-fA-F]{2})"
     r"|(?:u(?![4-9])([0-9a-fA-F]{4})|u\{0*([0-9a-fA-F]{1,6})\}|U([0-9a-fA-F]{8})|x([0-9a-fA-F]{2}))"
     r"|([0-3][0-7]{2}))"
 )

@@ -22,6 +22,8 @@ from policies.envelope.markers import REPLACEMENT
 
 DEPTH = 3
 
+STEM_LETTERS = frozenset("transom_data")
+
 # `m` is written `rn`, as in the tables. The left word is read from the underscore outwards.
 _LEFT, _RIGHT = "transorn"[::-1], "data"
 _ASCII_HIDDEN = "".join(map(chr, range(0x21))) + "\x7f\\"
