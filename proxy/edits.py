@@ -149,7 +149,7 @@ def _insert(plan: _Plan, node: "Node", index: int, raw: bytes) -> None:
 def _member(plan: _Plan, node: "Node", key: str, raw: bytes) -> None:
     if node.kind != "object":
         raise ValueError("a member can be added only to an object")
-    if key in plan.keys or node.child(key) is not None:
+    if key in plan.keys:
         raise ValueError("a member whose key is there already")
     plan.keys.add(key)
     name = json.dumps(key).encode()
@@ -158,7 +158,12 @@ def _member(plan: _Plan, node: "Node", key: str, raw: bytes) -> None:
 
 def _cuts(node: "Node", plan: _Plan) -> list[_Cut]:
     """Cuts that carry out one plan; commas are right whatever goes and comes."""
-    spans = [child.whole_span for child in node.children()]
+    children = node.children()
+    if any(
+        children[i].address[-1] in plan.keys for i in range(len(children)) if i not in plan.gone
+    ):
+        raise ValueError("a member whose key is there already")
+    spans = [child.whole_span for child in children]
     kept = [i for i in range(len(spans)) if i not in plan.gone]
     if not kept:
         start = spans[0][0] if spans else node.offset + 1

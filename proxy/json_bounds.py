@@ -107,13 +107,14 @@ def _deepest(brackets: bytes, room: int) -> int:
 def _place_of_depth(body: bytes, at: int, in_string: bool, room: int) -> int:
     if in_string and (rest := _REST.match(body, at)):
         at = rest.end()
-    for match in _TOKEN.finditer(body, at):
+    for match in _TOKEN.finditer(body, at):  # pragma: no branch: there is such a place
         if match[0] in (b"[", b"{"):
             room -= 1
         elif match[0] in (b"]", b"}"):
             room += 1
         if room < 0:
-            return match.start()
+            at = match.start()
+            break
     return at
 
 
@@ -122,16 +123,17 @@ def _chunks(body: bytes, start: int, end: int) -> Iterator[tuple[int, bool, byte
     stand outside strings, brackets as ( and )."""
     in_string = False
     while start < end:
-        stop = min(start + _CHUNK, end)
-        while stop < end and body[stop - 1] == ord("\\"):
-            stop += 1
+        chunk = body[start : min(start + _CHUNK, end)]
+        if (len(chunk) - len(chunk.rstrip(b"\\"))) % 2:
+            # A chunk begins outside an escape, so it may not end inside one.
+            chunk = body[start : min(start + _CHUNK + 1, end)]
         # Pairs of backslashes go first, so that a quote with a backslash left before it is escaped.
-        bare = body[start:stop].replace(b"\\\\", b"").replace(b'\\"', b"")
+        bare = chunk.replace(b"\\\\", b"").replace(b'\\"', b"")
         parts = bare.split(b'"')
         outside = b"".join(parts[in_string::2]).translate(_BRACKETS, _TEXT)
         yield start, in_string, outside
         in_string ^= len(parts) % 2 == 0
-        start = stop
+        start += len(chunk)
 
 
 def too_deep(body: bytes, offset: int) -> Malformed:

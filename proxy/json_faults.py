@@ -144,7 +144,7 @@ def address_at(body: bytes, offset: int) -> Address:
             case b",":
                 stack[-1:] = [_following(step) for step in stack[-1:]]
             case b":":
-                stack[-1:] = [decoded_key(key) for _ in stack[-1:]]
+                stack[-1:] = [s if isinstance(s, int) else decoded_key(key) for s in stack[-1:]]
             case _:
                 key = token
     return tuple(step for step in stack if step is not None)

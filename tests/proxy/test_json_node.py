@@ -1,0 +1,131 @@
+"""One value: kinds, the calls that are meant for another kind, parsing whole."""
+
+import hashlib
+from decimal import Decimal
+
+import pytest
+
+from policies.conversation import Strand
+from proxy.lazyjson import Kind, Malformed, read
+
+BODY = b'{"o": {"k": [1]}, "a": [1, "x"], "s": "h\\u00e9", "n": -1.50, "t": true, "z": null}'
+
+
+def test_kinds():
+    """The first byte says what a value is."""
+    kinds = {key: node.kind for key, node in read(BODY).root.members()}
+    assert kinds == {
+        "o": Kind.OBJECT,
+        "a": Kind.ARRAY,
+        "s": Kind.STRING,
+        "n": Kind.NUMBER,
+        "t": Kind.LITERAL,
+        "z": Kind.LITERAL,
+    }
+
+
+@pytest.mark.parametrize("key", ["o", "a", "s", "n", "t", "z"])
+def test_calls_meant_for_another_kind_find_nothing(key):
+    """A wrong shape is empty, not an exception: dialects leave it alone, the screen reads it."""
+    node = read(BODY).root.get(key)
+    assert (node.members() == ()) is (node.kind is not Kind.OBJECT)
+    assert (node.items() == ()) is (node.kind is not Kind.ARRAY)
+    assert (node.text() is None) is (node.kind is not Kind.STRING)
+    assert (node.get("k") is None) is (node.kind is not Kind.OBJECT)
+    assert node.child("none") is None
+    assert node.child(7) is None
+
+
+def test_values_are_whole_and_exact():
+    """Integers stay exact, fractions are decimals."""
+    root = read(BODY).root
+    assert root.value() == {
+        "o": {"k": [1]},
+        "a": [1, "x"],
+        "s": "hé",
+        "n": Decimal("-1.50"),
+        "t": True,
+        "z": None,
+    }
+    digits = "9" * 5000
+    assert read(b'{"n": %s}' % digits.encode()).root.get("n").value() == Decimal(digits)
+    assert read(b'{"n": 1E400}').root.get("n").value() == Decimal("1E400")
+    assert str(read(b'{"n": -0}').root.get("n").value()) == "0"
+
+
+def test_a_number_beyond_every_range_is_refused_when_it_is_read_as_a_value():
+    """It passes as bytes; only who wants its value is told that there is none."""
+    root = read(b'{"n": 1E9999999999999999999999}').root
+    with pytest.raises(Malformed, match="beyond every range"):
+        root.value()
+    assert root.strands() == (Strand(("n",), "n", is_key=True),)
+
+
+def test_strands_name_keys_and_strings_in_order():
+    """Every string once, keys before their values, each with its way from the top."""
+    assert read(BODY).root.strands() == (
+        Strand(("o",), "o", is_key=True),
+        Strand(("o", "k"), "k", is_key=True),
+        Strand(("a",), "a", is_key=True),
+        Strand(("a", 1), "x"),
+        Strand(("s",), "s", is_key=True),
+        Strand(("s",), "hé"),
+        Strand(("n",), "n", is_key=True),
+        Strand(("t",), "t", is_key=True),
+        Strand(("z",), "z", is_key=True),
+    )
+
+
+def test_strands_of_a_member_may_begin_with_its_key():
+    """A top-level member is a piece, and its own key is part of what leaves."""
+    root = read(BODY).root
+    own = Strand(("s",), "s", is_key=True)
+    assert root.get("s").strands(keyed=True) == (own, Strand(("s",), "hé"))
+    assert root.get("a").items()[1].strands(keyed=True) == (Strand(("a", 1), "x"),)
+
+
+@pytest.mark.parametrize(
+    ("body", "address", "offset"),
+    [
+        (b'{"m": [{"x": {"k": 1, "k": 2}}]}', ("m", 0, "x", "k"), 14),
+        (b'{"m": [{"x": {"k": 1, "l": {}, "\\u006b": 1}}]}', ("m", 0, "x", "k"), 31),
+        (b'{"m": [{"x": {"k":12,"k":1}}]}', ("m", 0, "x", "k"), 14),
+        (b'{"m": [{"x": {"k":1,"l":2,"k":1}}]}', ("m", 0, "x", "k"), 26),
+        ('{"m": [{"x": {"ä":1,"ä":1}}]}'.encode(), ("m", 0, "x", "ä"), 21),
+    ],
+)
+def test_equal_keys_below_are_refused_when_a_value_is_parsed_whole(body, address, offset):
+    """Unopened spans may hide them; `strands` and `value` find them and name the place."""
+    message = read(body).root.get("m").items()[0]
+    for parse in (message.strands, message.value, message.get("x").members):
+        with pytest.raises(Malformed, match="appears twice") as caught:
+            parse()
+        assert (caught.value.address, caught.value.offset) == (address, offset)
+
+
+def test_members_and_items_are_the_same_nodes_every_time():
+    """Opening happens once."""
+    root = read(BODY).root
+    assert root.get("a") is root.get("a") is dict(root.members())["a"]
+    assert root.get("a").items() is root.get("a").items()
+
+
+def test_digests_are_over_salt_and_raw_bytes():
+    """SHA-256, as the verdicts that are remembered need it."""
+    node = read(BODY).root.get("a")
+    assert node.digest() == hashlib.sha256(b'[1, "x"]').digest()
+    assert node.digest(b"role") == hashlib.sha256(b'role[1, "x"]').digest()
+
+
+def test_spans_begin_at_the_value_or_at_its_key():
+    """What a splice exchanges and what it takes out."""
+    root = read(BODY).root
+    start, end = root.get("a").whole_span
+    assert BODY[start:end] == b'"a": [1, "x"]'
+    item = root.get("a").items()[1]
+    assert item.span == item.whole_span
+
+
+def test_a_node_shows_nothing_of_its_value():
+    """What lands in a traceback is a kind and a place."""
+    assert repr(read(BODY).root.get("s")) == "<Node string of 9 bytes at 38>"
