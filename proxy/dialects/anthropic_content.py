@@ -12,8 +12,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from policies.conversation import Origin, ToolCall
-from proxy.dialects.notes import Notes, is_null, json_text, role_of, text_of, words
-from proxy.lazyjson import Kind, Node
+from proxy.dialects.notes import Notes, json_text, words
+from proxy.dialects.opened import Fields, Opened
+from proxy.lazyjson import Kind
 
 MESSAGE_FIELDS = frozenset({"role", "content", "output_config", "clear_at"})
 
@@ -56,10 +57,10 @@ _IN_RESULT = frozenset(
 )
 
 
-def read_message(node: Node, notes: Notes) -> None:
+def read_message(node: Opened, notes: Notes) -> None:
     """Note everything about one message."""
     members = notes.open(node, MESSAGE_FIELDS)
-    notes.role = role_of(members.get("role"))
+    notes.role = members.text("role").lower()
     notes.spoken = notes.role == "assistant"
     content = members.get("content")
     if content is not None and content.kind is Kind.ARRAY:
@@ -69,7 +70,7 @@ def read_message(node: Node, notes: Notes) -> None:
         notes.unknown_at(content)
     notes.origin = _origin(notes)
     if notes.origin is Origin.UNKNOWN and notes.role != "system":
-        notes.unknown_at(members.get("role", node))
+        notes.unknown_role(members, node)
 
 
 def _origin(notes: Notes) -> Origin:
@@ -82,8 +83,8 @@ def _origin(notes: Notes) -> Origin:
     return Origin.OPERATOR if notes.role == "user" else Origin.UNKNOWN
 
 
-def _block(node: Node, notes: Notes) -> None:
-    kind = text_of(node.get("type"))
+def _block(node: Opened, notes: Notes) -> None:
+    kind = node.word("type")
     fields = _BLOCKS.get(kind)
     if fields is None:
         notes.unknown_at(node)
@@ -97,7 +98,7 @@ def _block(node: Node, notes: Notes) -> None:
         case "tool_result":
             notes.unknown_at(node)
         case "thinking":
-            notes.sealed |= bool(text_of(members.get("signature")))
+            notes.sealed |= bool(members.text("signature"))
         case "redacted_thinking":
             notes.sealed = True
             notes.opaque_at(node)
@@ -105,7 +106,7 @@ def _block(node: Node, notes: Notes) -> None:
             _image(node, members, notes)
         case "document" | "search_result" if not notes.spoken:
             notes.begin_result()
-            title = text_of(members.get("title")) or text_of(members.get("source"))
+            title = members.text("title") or members.text("source")
             _attached(kind, members, notes, source=f"web:{title}")
         case "container_upload":
             notes.opaque_at(node)
@@ -113,27 +114,27 @@ def _block(node: Node, notes: Notes) -> None:
         case "tool_addition":
             _added_tool(members.get("tool"), notes)
         case _:
-            _sealed_parts(members, notes)
+            _sealed_parts(node, notes)
 
 
-def _call(members: Mapping[str, Node], notes: Notes) -> None:
-    name = text_of(members.get("name"))
-    notes.calls.append(ToolCall(text_of(members.get("id")), name, json_text(members.get("input"))))
+def _call(members: Fields, notes: Notes) -> None:
+    name = members.text("name")
+    notes.calls.append(ToolCall(members.text("id"), name, json_text(members.get("input"))))
 
 
-def _result(members: Mapping[str, Node], notes: Notes) -> None:
+def _result(members: Fields, notes: Notes) -> None:
     """A tool result: its string, or the text in its items."""
-    call = text_of(members.get("tool_use_id"))
+    call = members.text("tool_use_id")
     notes.answers.append(call)
     notes.begin_result()
     content = members.get("content")
-    if content is None or is_null(content):
+    if content is None or content.null:
         return
     if content.kind is Kind.STRING:
         notes.text(content, call=call)
         return
     for item in notes.list_of(content):
-        kind = text_of(item.get("type"))
+        kind = item.word("type")
         if kind not in _IN_RESULT:
             notes.unknown_at(item)
             continue
@@ -146,9 +147,7 @@ def _result(members: Mapping[str, Node], notes: Notes) -> None:
             _attached(kind, inner, notes, call=call)
 
 
-def _attached(
-    kind: str, members: Mapping[str, Node], notes: Notes, call: str = "", source: str = ""
-) -> None:
+def _attached(kind: str, members: Fields, notes: Notes, call: str = "", source: str = "") -> None:
     """The text blocks of a `search_result`, or the text in the source of a `document`."""
     if kind == "search_result":
         _texts(members.get("content"), notes, call, source)
@@ -156,7 +155,7 @@ def _attached(
     given = members.get("source")
     if given is None:
         return
-    match text_of(given.get("type")):
+    match given.word("type"):
         case "text" if (data := given.get("data")) is not None:
             notes.text(data, call=call, source=source)
         case "content":
@@ -170,13 +169,13 @@ def _attached(
             notes.unknown_at(given)
 
 
-def _texts(content: Node | None, notes: Notes, call: str, source: str) -> None:
+def _texts(content: Opened | None, notes: Notes, call: str, source: str) -> None:
     """A string, or a list of text and image blocks."""
     if content is not None and content.kind is Kind.STRING:
         notes.text(content, call=call, source=source)
         return
     for item in notes.list_of(content):
-        match text_of(item.get("type")):
+        match item.word("type"):
             case "text":
                 _text(notes.open(item, _BLOCKS["text"]), notes, call=call, source=source)
             case "image":
@@ -185,37 +184,37 @@ def _texts(content: Node | None, notes: Notes, call: str, source: str) -> None:
                 notes.unknown_at(item)
 
 
-def _text(members: Mapping[str, Node], notes: Notes, call: str = "", source: str = "") -> None:
+def _text(members: Fields, notes: Notes, call: str = "", source: str = "") -> None:
     if (text := members.get("text")) is not None:
         notes.text(text, call=call, source=source)
 
 
-def _image(node: Node, members: Mapping[str, Node], notes: Notes) -> None:
+def _image(node: Opened, members: Fields, notes: Notes) -> None:
     notes.opaque_at(node)
     source = members.get("source")
     notes.held_if("file_id", source.get("file_id") if source is not None else None)
 
 
-def _added_tool(tool: Node | None, notes: Notes) -> None:
+def _added_tool(tool: Opened | None, notes: Notes) -> None:
     definition = tool.get("definition") if tool is not None else None
-    name = text_of(definition.get("name")) if definition is not None else ""
+    name = definition.word("name") if definition is not None else ""
     if name:
         notes.tools.append(name)
 
 
-def _sealed_parts(members: Mapping[str, Node], notes: Notes) -> None:
+def _sealed_parts(node: Opened, notes: Notes) -> None:
     """Encrypted values of vendor-made blocks: on the block, in its content, in the items there."""
-    content = members.get("content")
-    for node in members.values():
-        _encrypted(node, notes)
+    content = node.get("content")
+    for _, value in node.members():
+        _encrypted(value, notes)
     if content is None:
         return
     for part in content.items() if content.kind is Kind.ARRAY else (content,):
-        for _, node in part.members() if part.kind is Kind.OBJECT else ():
-            _encrypted(node, notes)
+        for _, value in part.members():
+            _encrypted(value, notes)
 
 
-def _encrypted(node: Node, notes: Notes) -> None:
+def _encrypted(node: Opened, notes: Notes) -> None:
     name = node.address[-1]
-    if isinstance(name, str) and name.startswith("encrypted_") and not is_null(node):
+    if isinstance(name, str) and name.startswith("encrypted_") and not node.null:
         notes.opaque_at(node)

@@ -11,9 +11,10 @@ from proxy.dialects import errors
 from proxy.dialects.anthropic_content import read_message
 from proxy.dialects.facts import FactStore
 from proxy.dialects.framing import Edit, frames, joined, rendered
-from proxy.dialects.notes import Notes, is_null, text_of, words
+from proxy.dialects.notes import Notes, words
+from proxy.dialects.opened import Opened
 from proxy.dialects.view import Reading, view
-from proxy.lazyjson import Document, Insert, Kind, Member, Node, Replace, dump
+from proxy.lazyjson import Document, Insert, Kind, Member, Replace, dump
 
 _FIELDS = words(
     "model messages max_tokens system tools tool_choice stream metadata stop_sequences temperature "
@@ -72,33 +73,33 @@ def _policy_text(document: Document) -> list[Edit]:
         return [Member((), "system", b"[" + block + b"]")]
     if system.kind is Kind.ARRAY:
         return [Insert(("system",), len(system.items()), block)]
-    if is_null(system):
+    if system.raw == b"null":
         return [Replace(("system",), b"[" + block + b"]")]
     if system.kind is not Kind.STRING:
         return []
-    if not text_of(system).strip():
+    if not (system.text() or "").strip():
         return [Replace(("system",), joined(system))]
     first = b'{"type":"text","text":' + system.raw + b"},"
     return [Replace(("system",), b"[" + first + block + b"]")]
 
 
-def _member(key: str, node: Node, notes: Notes) -> None:
+def _member(key: str, node: Opened, notes: Notes) -> None:
     match key:
         case "tools" | "mcp_servers":
             for tool in notes.list_of(node):
-                if name := text_of(tool.get("name")) or text_of(tool.get("type")):
+                if name := tool.word("name") or tool.word("type"):
                     notes.tools.append(name)
         case "system":
             _system(node, notes)
         case "container":
             notes.held_if(key, node)
-        case "thread" if text_of(node.get("type")) == "continue":
+        case "thread" if node.word("type") == "continue":
             notes.held_if(key, node)
 
 
-def _system(node: Node, notes: Notes) -> None:
+def _system(node: Opened, notes: Notes) -> None:
     if node.kind is Kind.STRING:
         return
     for block in notes.list_of(node):
-        if text_of(block.get("type")) != "text":
+        if block.word("type") != "text":
             notes.unknown_at(block)

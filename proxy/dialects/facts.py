@@ -49,19 +49,31 @@ class Facts:
     opaque: tuple[Address, ...] = ()
     unknown: tuple[Address, ...] = ()
     held: tuple[str, ...] = ()
+    _placed: list[Message] = field(default_factory=list, compare=False, repr=False)
+
+    @property
+    def notable(self) -> bool:
+        """Whether there is something that counts for the body as a whole."""
+        return bool(self.tools or self.opaque or self.unknown or self.held)
 
     def message(self, index: int, address: Address, digest: bytes) -> Message:
-        """The message that these facts describe, at its place in a body."""
-        return Message(
-            index,
-            address,
-            self.role,
-            self.origin,
-            digest,
-            self.calls,
-            self.answers,
-            self.sealed,
-        )
+        """The message that these facts describe, at its place in a body. The one made last is
+        kept: a history that comes again has its messages where they were."""
+        if self._placed and self._placed[0].address == address:
+            return self._placed[0]
+        self._placed[:] = [
+            Message(
+                index,
+                address,
+                self.role,
+                self.origin,
+                digest,
+                self.calls,
+                self.answers,
+                self.sealed,
+            )
+        ]
+        return self._placed[0]
 
 
 def size(facts: Facts) -> int:

@@ -4,11 +4,12 @@ Owns the collecting and the tolerance for wrong shapes (noted as unknown, never 
 must not know a vendor: which fields and kinds are known is the dialect's to say.
 """
 
-from collections.abc import Collection
+from collections.abc import Sequence
 
 from policies.conversation import Address, Origin, ToolCall
 from proxy.dialects.facts import Facts, Found
-from proxy.lazyjson import Kind, Node
+from proxy.dialects.opened import Fields, Opened
+from proxy.lazyjson import Kind
 
 
 class Notes:
@@ -62,39 +63,48 @@ class Notes:
             tuple(dict.fromkeys(self.held)),
         )
 
-    def open(self, node: Node, known: Collection[str]) -> dict[str, Node]:
-        """The members of an object by key; keys outside `known` are noted. Anything but an object
-        is noted as unknown and has no members. Raises `Malformed` as `Node.members` does."""
-        if node.kind is not Kind.OBJECT:
+    def open(self, node: Opened, known: frozenset[str]) -> Fields:
+        """The members of an object; keys outside `known` are noted. Anything but an object
+        is noted as unknown and has no members. Raises `Malformed` for a known key in other letters,
+        which is no unknown field: some upstreams would read it."""
+        if not isinstance(node.value, dict):
             self.unknown_at(node)
-            return {}
-        members = dict(node.members())
-        for key, value in members.items():
-            if key not in known:
-                check_case(node, key, known)
-                self.unknown_at(value)
-        return members
+        elif not node.value.keys() <= known:
+            self._strangers(node, known)
+        return node.fields()
 
-    def list_of(self, node: Node | None) -> tuple[Node, ...]:
+    def _strangers(self, node: Opened, known: frozenset[str]) -> None:
+        for key, value in node.members():
+            if key not in known:
+                if (folded := key.casefold()) in known:
+                    node.refuse_case(folded)
+                self.unknown_at(value)
+
+    def list_of(self, node: Opened | None) -> Sequence[Opened]:
         """The items of a list; none for an absent value or null; anything else is noted."""
-        if node is None or is_null(node):
+        if node is None or node.null:
             return ()
         if node.kind is Kind.ARRAY:
             return node.items()
         self.unknown_at(node)
         return ()
 
-    def unknown_at(self, node: Node) -> None:
+    def unknown_at(self, node: Opened) -> None:
         """A value of a kind that the dialect does not know, or of a wrong shape."""
         self.unknown.append(node.address[self._depth :])
 
-    def opaque_at(self, node: Node) -> None:
+    def unknown_role(self, members: Fields, message: Opened) -> None:
+        """The role of a message is none that the dialect knows, or there is none."""
+        role = members.get("role")
+        self.unknown_at(message if role is None else role)
+
+    def opaque_at(self, node: Opened) -> None:
         """A value whose content cannot be read."""
         self.opaque.append(node.address[self._depth :])
 
-    def held_if(self, name: str, node: Node | None) -> None:
+    def held_if(self, name: str, node: Opened | None) -> None:
         """The field `name`, unless it is absent or null, leans on what the upstream holds."""
-        if node is not None and not is_null(node):
+        if node is not None and not node.null:
             self.held.append(name)
 
     def begin_result(self) -> None:
@@ -103,7 +113,7 @@ class Notes:
 
     def text(
         self,
-        node: Node,
+        node: Opened,
         *,
         call: str = "",
         name: str = "",
@@ -131,36 +141,14 @@ def words(names: str) -> frozenset[str]:
     return frozenset(names.split())
 
 
-def check_case(node: Node, key: str, known: Collection[str]) -> None:
-    """Raise `Malformed` if `key` is a known key in other letters: some upstreams match keys without
-    regard to case, and would read what was not read here."""
-    folded = key.casefold()
-    if folded in known:
-        node.get(folded)  # SECURITY: raises; `{"Content": …}` must not pass for an unknown field
-
-
-def first(*nodes: Node | None) -> Node | None:
+def first(*nodes: Opened | None) -> Opened | None:
     """The first node that is there."""
     return next((node for node in nodes if node is not None), None)
 
 
-def is_null(node: Node) -> bool:
-    """Whether the value is `null`."""
-    return node.kind is Kind.LITERAL and node.raw == b"null"
-
-
-def text_of(node: Node | None) -> str:
-    """The decoded string, or an empty one for everything else."""
-    return (node.text() or "") if node is not None else ""
-
-
-def json_text(node: Node | None) -> str:
+def json_text(node: Opened | None) -> str:
     """The text of a string, the raw JSON of any other value, nothing for none."""
     if node is None:
         return ""
-    return text_of(node) if node.kind is Kind.STRING else node.raw.decode()
-
-
-def role_of(node: Node | None) -> str:
-    """A role as it is compared: lower-case."""
-    return text_of(node).lower()
+    text = node.text()
+    return node.raw.decode() if text is None else text

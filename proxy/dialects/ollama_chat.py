@@ -11,10 +11,11 @@ from policies.decision import Claimed, Decision
 from proxy.dialects import errors
 from proxy.dialects.facts import FactStore
 from proxy.dialects.framing import frames, own_message, rendered
-from proxy.dialects.notes import Notes, is_null, json_text, role_of, text_of, words
+from proxy.dialects.notes import Notes, json_text, words
 from proxy.dialects.openai_chat import tool_names
+from proxy.dialects.opened import Opened
 from proxy.dialects.view import Reading, view
-from proxy.lazyjson import Document, Kind, Node
+from proxy.lazyjson import Document, Kind
 
 _FIELDS = words(
     "model messages stream format keep_alive tools options think logprobs top_logprobs truncate "
@@ -75,25 +76,25 @@ class OllamaChat:
         return errors.ollama_stream(status, code, message)
 
 
-def _member(key: str, node: Node, notes: Notes) -> None:
+def _member(key: str, node: Opened, notes: Notes) -> None:
     if key == "tools":
         tool_names(node, notes)
 
 
-def _message(node: Node, notes: Notes) -> None:
+def _message(node: Opened, notes: Notes) -> None:
     members = notes.open(node, _MESSAGE_FIELDS)
-    notes.role = role_of(members.get("role"))
+    notes.role = members.text("role").lower()
     notes.origin = _ORIGINS.get(notes.role, Origin.UNKNOWN)
     notes.spoken = notes.origin is Origin.AGENT
     if notes.origin is Origin.UNKNOWN:
-        notes.unknown_at(members.get("role", node))
+        notes.unknown_role(members, node)
     content = members.get("content")
-    call = text_of(members.get("tool_call_id"))
+    call = members.text("tool_call_id")
     if notes.origin is Origin.TOOL:
         notes.answers.append(call)
-    if content is not None and not is_null(content):
+    if content is not None and not content.null:
         if notes.origin is Origin.TOOL:
-            name = text_of(members.get("tool_name")) or text_of(members.get("name"))
+            name = members.text("tool_name") or members.text("name")
             notes.text(content, call=call, name=name)
         elif content.kind is not Kind.STRING:
             notes.unknown_at(content)
@@ -105,6 +106,4 @@ def _message(node: Node, notes: Notes) -> None:
             notes.unknown_at(made)
         elif notes.spoken:
             arguments = json_text(body.get("arguments"))
-            notes.calls.append(
-                ToolCall(text_of(made.get("id")), text_of(body.get("name")), arguments)
-            )
+            notes.calls.append(ToolCall(made.word("id"), body.word("name"), arguments))

@@ -11,9 +11,10 @@ from policies.decision import Claimed, Decision
 from proxy.dialects import errors
 from proxy.dialects.facts import FactStore
 from proxy.dialects.framing import frames, own_message, rendered
-from proxy.dialects.notes import Notes, first, is_null, json_text, role_of, text_of, words
+from proxy.dialects.notes import Notes, first, json_text, words
+from proxy.dialects.opened import Fields, Opened
 from proxy.dialects.view import Reading, view
-from proxy.lazyjson import Document, Kind, Node
+from proxy.lazyjson import Document, Kind
 
 _FIELDS = words(
     "audio frequency_penalty function_call functions logit_bias logprobs max_completion_tokens "
@@ -88,31 +89,31 @@ class OpenAIChat:
         return errors.chat_stream(status, code, message)
 
 
-def tool_names(node: Node, notes: Notes) -> None:
+def tool_names(node: Opened, notes: Notes) -> None:
     """The names in a `tools` list of function and custom tools, as Chat and Ollama nest them."""
     for tool in notes.list_of(node):
-        kind = text_of(tool.get("type"))
+        kind = tool.word("type")
         body = tool.get(kind or "function")
-        name = text_of(body.get("name")) if body is not None else ""
-        if name := name or text_of(tool.get("name")) or kind:
+        name = body.word("name") if body is not None else ""
+        if name := name or tool.word("name") or kind:
             notes.tools.append(name)
 
 
-def _member(key: str, node: Node, notes: Notes) -> None:
+def _member(key: str, node: Opened, notes: Notes) -> None:
     if key == "tools":
         tool_names(node, notes)
     elif key == "functions":
-        notes.tools += filter(None, (text_of(f.get("name")) for f in notes.list_of(node)))
+        notes.tools += filter(None, (f.word("name") for f in notes.list_of(node)))
 
 
-def _message(node: Node, notes: Notes) -> None:
+def _message(node: Opened, notes: Notes) -> None:
     members = notes.open(node, _MESSAGE_FIELDS)
-    notes.role = role_of(members.get("role"))
+    notes.role = members.text("role").lower()
     notes.origin = _ORIGINS.get(notes.role, Origin.UNKNOWN)
     notes.spoken = notes.origin is Origin.AGENT
     content = members.get("content")
     if notes.origin is Origin.UNKNOWN:
-        notes.unknown_at(members.get("role", node))
+        notes.unknown_role(members, node)
     if notes.origin is Origin.TOOL:
         _result(members, content, notes)
     elif content is not None and content.kind is not Kind.STRING:
@@ -122,12 +123,12 @@ def _message(node: Node, notes: Notes) -> None:
         _calls(members, notes)
 
 
-def _result(members: Mapping[str, Node], content: Node | None, notes: Notes) -> None:
+def _result(members: Fields, content: Opened | None, notes: Notes) -> None:
     """A `tool` message, or a legacy `function` message, which names its function, not its call."""
-    call = text_of(members.get("tool_call_id"))
-    name = text_of(members.get("name"))
+    call = members.text("tool_call_id")
+    name = members.text("name")
     notes.answers.append(call)
-    if content is None or is_null(content):
+    if content is None or content.null:
         return
     if content.kind is Kind.STRING:
         notes.text(content, call=call, name=name)
@@ -138,9 +139,9 @@ def _result(members: Mapping[str, Node], content: Node | None, notes: Notes) -> 
             notes.text(text, call=call, name=name)
 
 
-def _part(node: Node, notes: Notes) -> Node | None:
+def _part(node: Opened, notes: Notes) -> Opened | None:
     """Note one content part; the text of a text part is returned."""
-    kind = text_of(node.get("type"))
+    kind = node.word("type")
     fields = _PARTS.get(kind)
     if fields is None:
         notes.unknown_at(node)
@@ -153,18 +154,18 @@ def _part(node: Node, notes: Notes) -> Node | None:
     return members.get("text") if kind == "text" else None
 
 
-def _calls(members: Mapping[str, Node], notes: Notes) -> None:
+def _calls(members: Fields, notes: Notes) -> None:
     for call in notes.list_of(members.get("tool_calls")):
         body = first(call.get("function"), call.get("custom"))
         if body is None:
             notes.unknown_at(call)
             continue
         arguments = first(body.get("arguments"), body.get("input"))
-        name = text_of(body.get("name"))
-        notes.calls.append(ToolCall(text_of(call.get("id")), name, json_text(arguments)))
+        name = body.word("name")
+        notes.calls.append(ToolCall(call.word("id"), name, json_text(arguments)))
     legacy = members.get("function_call")
     if legacy is not None and legacy.kind is Kind.OBJECT:
-        name = text_of(legacy.get("name"))
+        name = legacy.word("name")
         notes.calls.append(ToolCall("", name, json_text(legacy.get("arguments"))))
     notes.held_if("audio", members.get("audio"))
     details = members.get("reasoning_details")

@@ -10,12 +10,13 @@ from policies.envelope import POLICY_TEXT
 from proxy.dialects import errors
 from proxy.dialects.facts import FactStore
 from proxy.dialects.framing import Edit, frames, joined, rendered
-from proxy.dialects.notes import Notes, is_null, text_of, words
+from proxy.dialects.notes import Notes, words
+from proxy.dialects.opened import Opened
 from proxy.dialects.responses_items import read_item
 from proxy.dialects.responses_parts import tool_names
 from proxy.dialects.runs import leading
 from proxy.dialects.view import Reading, view
-from proxy.lazyjson import Document, Insert, Kind, Member, Node, Replace, dump
+from proxy.lazyjson import Document, Insert, Kind, Member, Replace, dump
 
 _FIELDS = words(
     "access_programs background background_options client_metadata context_management conversation "
@@ -87,17 +88,19 @@ def _policy_text(document: Document, conversation: Conversation) -> list[Edit]:
         return [Insert(("input",), index, dump(message))]
     if instructions is None:
         return [Member((), "instructions", dump(POLICY_TEXT))]
-    return [Replace(("instructions",), dump(POLICY_TEXT))] if is_null(instructions) else []
+    if instructions.raw == b"null":
+        return [Replace(("instructions",), dump(POLICY_TEXT))]
+    return []
 
 
-def _member(key: str, node: Node, notes: Notes) -> None:
+def _member(key: str, node: Opened, notes: Notes) -> None:
     if key in _HELD:
         notes.held_if(key, node)
     elif key == "tools":
         tool_names(node, notes)
         for tool in notes.list_of(node):
-            if text_of(tool.get("type")) not in ("function", "custom", "namespace"):
-                _held_by(tool.value(), notes)
+            if tool.word("type") not in ("function", "custom", "namespace"):
+                _held_by(tool.value, notes)
 
 
 def _held_by(value: object, notes: Notes) -> None:

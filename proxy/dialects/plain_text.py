@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from policies.conversation import Address, Conversation
 from policies.decision import Claimed, Decision
 from proxy.dialects import errors
-from proxy.dialects.notes import text_of
 from proxy.dialects.view import member_piece
 from proxy.lazyjson import Document, Kind, Node
 
@@ -44,7 +43,7 @@ class PlainText:
         streams = self.streams if stream is None or stream.raw == b"null" else stream.raw == b"true"
         return Conversation(
             self.name,
-            text_of(given.get("model")),
+            _text(given.get("model")),
             streams,
             messages=(),
             runs=(),
@@ -53,7 +52,7 @@ class PlainText:
             tools=(),
             pieces=tuple(member_piece(key, node) for key, node in members),
             opaque=tuple(way for key, node in members for way in _opaque(key, node)),
-            held=tuple(key for key, node in members if key in _HELD and text_of(node)),
+            held=tuple(key for key, node in members if key in _HELD and _text(node)),
         )
 
     def render(
@@ -77,10 +76,14 @@ class PlainText:
         return self._stream_error(status, code, message)
 
 
+def _text(node: Node | None) -> str:
+    return (node.text() or "") if node is not None else ""
+
+
 def _opaque(key: str, node: Node) -> list[Address]:
     items = node.items()
     if key in _OPAQUE:
-        return [node.address] if items or text_of(node) else []
+        return [node.address] if items or _text(node) else []
     if key not in _TEXTS:
         return []
     if items and items[0].kind is Kind.NUMBER:

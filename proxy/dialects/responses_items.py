@@ -11,10 +11,11 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from policies.conversation import Origin, ToolCall
-from proxy.dialects.notes import Notes, is_null, json_text, role_of, text_of, words
+from proxy.dialects.notes import Notes, json_text, words
+from proxy.dialects.opened import Fields, Opened
 from proxy.dialects.responses_parts import part, qualified, tool_names
 from proxy.dialects.responses_results import RESULTS, Reader
-from proxy.lazyjson import Kind, Node
+from proxy.lazyjson import Kind
 
 _EVERYWHERE = "type id status internal_chat_message_metadata_passthrough"
 
@@ -79,16 +80,16 @@ _SPOKEN = frozenset(_CALLS) | {
 """Output of the model's side. A reference stands for an item of an earlier output."""
 
 
-def read_item(node: Node, notes: Notes) -> None:
+def read_item(node: Opened, notes: Notes) -> None:
     """Note everything about one item."""
-    kind = text_of(node.get("type")) or _untyped(node)
+    kind = node.word("type") or _untyped(node)
     fields = _ITEMS.get(kind)
     if fields is None:
         notes.unknown_at(node)
         notes.role = kind
         return
     members = notes.open(node, fields)
-    notes.role = role_of(members.get("role")) or kind
+    notes.role = members.text("role").lower() or kind
     notes.spoken = kind in _SPOKEN or (kind == "message" and notes.role == "assistant")
     notes.origin = _origin(kind, notes.role)
     if kind in _CALLS:
@@ -97,7 +98,7 @@ def read_item(node: Node, notes: Notes) -> None:
         reader(kind, members, notes)
 
 
-def _untyped(node: Node) -> str:
+def _untyped(node: Opened) -> str:
     if node.get("role") is not None:
         return "message"
     return "item_reference" if node.get("id") is not None else ""
@@ -117,14 +118,14 @@ def _origin(kind: str, role: str) -> Origin:
 _CONTROL = frozenset({"compaction_trigger", "configuration_update"})
 
 
-def _call(kind: str, members: Mapping[str, Node], notes: Notes) -> None:
+def _call(kind: str, members: Fields, notes: Notes) -> None:
     name, field = _CALLS[kind]
-    call = text_of(members.get("call_id")) or text_of(members.get("id"))
+    call = members.text("call_id") or members.text("id")
     arguments = json_text(members.get(field))
     notes.calls.append(ToolCall(call, name or qualified(members), arguments))
 
 
-def _message(kind: str, members: Mapping[str, Node], notes: Notes) -> None:
+def _message(kind: str, members: Fields, notes: Notes) -> None:
     content = members.get("content")
     if content is None or content.kind is Kind.STRING:
         return
@@ -132,30 +133,30 @@ def _message(kind: str, members: Mapping[str, Node], notes: Notes) -> None:
         part(item, notes)
 
 
-def _tools(kind: str, members: Mapping[str, Node], notes: Notes) -> None:
+def _tools(kind: str, members: Fields, notes: Notes) -> None:
     if kind == "additional_tools" and notes.role == kind:
         notes.role = "developer"  # the only role that it may have; older clients leave it out
     tool_names(members.get("tools"), notes)
 
 
-def _approval(kind: str, members: Mapping[str, Node], notes: Notes) -> None:
-    notes.answers.append(text_of(members.get("approval_request_id")))
+def _approval(kind: str, members: Fields, notes: Notes) -> None:
+    notes.answers.append(members.text("approval_request_id"))
 
 
-def _encrypted(kind: str, members: Mapping[str, Node], notes: Notes) -> None:
+def _encrypted(kind: str, members: Fields, notes: Notes) -> None:
     content = members.get("encrypted_content")
-    if text_of(content) and content is not None:
+    if content is not None and content.text():
         notes.opaque_at(content)
         notes.sealed = kind == "reasoning"
 
 
-def _picture(kind: str, members: Mapping[str, Node], notes: Notes) -> None:
+def _picture(kind: str, members: Fields, notes: Notes) -> None:
     result = members.get("result")
-    if result is not None and not is_null(result):
+    if result is not None and not result.null:
         notes.opaque_at(result)
 
 
-def _reference(kind: str, members: Mapping[str, Node], notes: Notes) -> None:
+def _reference(kind: str, members: Fields, notes: Notes) -> None:
     notes.held.append(kind)
 
 

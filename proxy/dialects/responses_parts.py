@@ -6,8 +6,8 @@ It must not know which item it is asked for.
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from proxy.dialects.notes import Notes, text_of, words
-from proxy.lazyjson import Node
+from proxy.dialects.notes import Notes, words
+from proxy.dialects.opened import Fields, Opened
 
 _PARTS: Mapping[str, frozenset[str]] = MappingProxyType(
     {
@@ -24,9 +24,9 @@ _PARTS: Mapping[str, frozenset[str]] = MappingProxyType(
 )
 
 
-def part(node: Node, notes: Notes) -> Node | None:
+def part(node: Opened, notes: Notes) -> Opened | None:
     """Note one content part; the text of an `input_text` part is returned."""
-    kind = text_of(node.get("type"))
+    kind = node.word("type")
     fields = _PARTS.get(kind)
     if fields is None:
         notes.unknown_at(node)
@@ -38,18 +38,18 @@ def part(node: Node, notes: Notes) -> Node | None:
     return members.get("text") if kind == "input_text" else None
 
 
-def qualified(members: Mapping[str, Node]) -> str:
+def qualified(members: Fields) -> str:
     """The name of a call's tool, with its namespace where it has one."""
     # SECURITY: without its namespace a tool could borrow the trust of another of the same name.
-    names = (text_of(members.get("namespace")), text_of(members.get("name")))
+    names = (members.text("namespace"), members.text("name"))
     return ".".join(filter(None, names))
 
 
-def tool_names(node: Node | None, notes: Notes, prefix: str = "") -> None:
+def tool_names(node: Opened | None, notes: Notes, prefix: str = "") -> None:
     """The names in a list of tools; those in a namespace as `namespace.name`."""
     for tool in notes.list_of(node):
-        kind = text_of(tool.get("type"))
-        name = text_of(tool.get("name"))
+        kind = tool.word("type")
+        name = tool.word("name")
         if kind == "namespace":
             tool_names(tool.get("tools"), notes, f"{prefix}{name}." if name else prefix)
         elif name or kind:

@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 
 from policies.conversation import Address, Origin
-from proxy.dialects.notes import Notes, is_null, text_of
+from proxy.dialects.notes import Notes, words
+from proxy.dialects.opened import Fields
 from proxy.dialects.responses_parts import part, qualified, tool_names
 from proxy.lazyjson import Kind, Malformed, Node, read
 
-Reader = Callable[[str, Mapping[str, Node], Notes], None]
+Reader = Callable[[str, Fields, Notes], None]
 """Notes one item, given its kind and members."""
 
 MAX_LEAVES = 256
@@ -20,18 +21,21 @@ MAX_LEAVES = 256
 output in that many fields, and each leaf would cost a frame and a row of the ledger."""
 
 
-def _answered(members: Mapping[str, Node], notes: Notes) -> str:
-    call = text_of(members.get("call_id")) or text_of(members.get("id"))
+_ENTRY = words("stdout stderr outcome created_by")
+
+
+def _answered(members: Fields, notes: Notes) -> str:
+    call = members.text("call_id") or members.text("id")
     notes.answers.append(call)
     return call
 
 
-def _output(kind: str, members: Mapping[str, Node], notes: Notes) -> None:
+def _output(kind: str, members: Fields, notes: Notes) -> None:
     """Output of a function, a custom tool or a patch: a string, or a list of parts."""
     call = _answered(members, notes)
     name = qualified(members) or ("apply_patch" if kind == "apply_patch_call_output" else "")
     output = members.get("output")
-    if output is None or is_null(output):
+    if output is None or output.null:
         return
     if output.kind is Kind.STRING:
         notes.text(output, call=call, name=name)
@@ -42,24 +46,24 @@ def _output(kind: str, members: Mapping[str, Node], notes: Notes) -> None:
             notes.text(text, call=call, name=name)
 
 
-def _shell(kind: str, members: Mapping[str, Node], notes: Notes) -> None:
+def _shell(kind: str, members: Fields, notes: Notes) -> None:
     call = _answered(members, notes)
     output = members.get("output")
     if output is not None and output.kind is Kind.STRING:
         notes.text(output, call=call, name="shell")
         return
     for entry in notes.list_of(output):
-        streams = notes.open(entry, ("stdout", "stderr", "outcome", "created_by"))
+        streams = notes.open(entry, _ENTRY)
         for stream in (streams.get("stdout"), streams.get("stderr")):
-            if stream is not None and not is_null(stream):
+            if stream is not None and not stream.null:
                 notes.text(stream, call=call, name="shell")
 
 
-def _local_shell(kind: str, members: Mapping[str, Node], notes: Notes) -> None:
+def _local_shell(kind: str, members: Fields, notes: Notes) -> None:
     """A string, by convention JSON: then its string leaves, so that it stays parseable."""
     call = _answered(members, notes)
     output = members.get("output")
-    if output is None or is_null(output):
+    if output is None or output.null:
         return
     leaves = _leaves(output.text() or "")
     if leaves is None:
@@ -91,7 +95,7 @@ def _strings(node: Node) -> Iterator[tuple[Address, str]]:
             yield from _strings(item)
 
 
-def _screenshot(kind: str, members: Mapping[str, Node], notes: Notes) -> None:
+def _screenshot(kind: str, members: Fields, notes: Notes) -> None:
     _answered(members, notes)
     output = members.get("output")
     if output is not None:
@@ -99,8 +103,8 @@ def _screenshot(kind: str, members: Mapping[str, Node], notes: Notes) -> None:
         notes.held_if("file_id", output.get("file_id"))
 
 
-def _search(kind: str, members: Mapping[str, Node], notes: Notes) -> None:
-    if text_of(members.get("execution")) == "client":
+def _search(kind: str, members: Fields, notes: Notes) -> None:
+    if members.text("execution") == "client":
         _answered(members, notes)
     else:
         notes.spoken, notes.origin = True, Origin.AGENT

@@ -10,7 +10,8 @@ from functools import partial
 
 from policies.conversation import Address, Conversation, Message, Piece, Unit
 from proxy.dialects.facts import Facts, FactStore, Found
-from proxy.dialects.notes import Notes, check_case, text_of
+from proxy.dialects.notes import Notes
+from proxy.dialects.opened import Opened, opened
 from proxy.dialects.runs import leading, runs_of, turn_of
 from proxy.lazyjson import Document, Kind, Node
 
@@ -28,15 +29,15 @@ class Reading:
     dialect: str
     list_key: str
     fields: frozenset[str]
-    message: Callable[[Node, Notes], None]
-    member: Callable[[str, Node, Notes], None]
+    message: Callable[[Opened, Notes], None]
+    member: Callable[[str, Opened, Notes], None]
     streams: bool = False
     named: bool = False
 
 
 @dataclass(slots=True)
 class _Seen:
-    """What the walk gathers: `facts` of everything, `said` those of the messages alone."""
+    """What the walk gathers: `facts` with something notable, `said` those of the messages."""
 
     pieces: list[Piece] = field(default_factory=list)
     messages: list[Message] = field(default_factory=list)
@@ -54,10 +55,10 @@ def view(document: Document, reading: Reading, store: FactStore) -> Conversation
             _messages(node, reading, store, seen)
             continue
         if key not in reading.fields:
-            check_case(document.root, key, reading.fields)
+            _check_case(document.root, key, reading.fields)
         _member(key, node, reading, store, seen)
         if key == "model":
-            model = text_of(node)
+            model = node.text() or ""
         elif key == "stream" and node.raw != b"null":
             stream = node.raw == b"true"
     start = leading(seen.messages)
@@ -80,6 +81,11 @@ def view(document: Document, reading: Reading, store: FactStore) -> Conversation
     )
 
 
+def _check_case(root: Node, key: str, fields: frozenset[str]) -> None:
+    if (folded := key.casefold()) in fields:
+        root.get(folded)  # SECURITY: raises; `{"Messages": …}` must not pass for an unknown field
+
+
 def member_piece(key: str, node: Node) -> Piece:
     """The piece of one top-level member: its key, then everything below."""
     digest = node.digest(_member_salt(key))
@@ -98,12 +104,13 @@ def _member(key: str, node: Node, reading: Reading, store: FactStore, seen: _See
     if facts is None:
         notes = Notes(1)
         if key in reading.fields and key != reading.list_key:
-            reading.member(key, node, notes)
+            reading.member(key, opened(node), notes)
         else:
-            notes.unknown_at(node)
+            notes.unknown.append(())
         facts = notes.facts()
         store.put(piece.digest, facts)
-    seen.facts.append((node.address, facts))
+    if facts.notable:
+        seen.facts.append((node.address, facts))
 
 
 def _messages(node: Node, reading: Reading, store: FactStore, seen: _Seen) -> None:
@@ -112,13 +119,14 @@ def _messages(node: Node, reading: Reading, store: FactStore, seen: _Seen) -> No
         facts = store.get(digest)
         if facts is None:
             notes = Notes(2)
-            reading.message(item, notes)
+            reading.message(opened(item), notes)
             facts = notes.facts()
             store.put(digest, facts)
         address = item.address
         seen.pieces.append(Piece(address, digest, item.strands))
         seen.messages.append(facts.message(index, address, digest))
-        seen.facts.append((address, facts))
+        if facts.notable:
+            seen.facts.append((address, facts))
         seen.said.append(facts)
 
 
@@ -127,7 +135,8 @@ def _units(seen: _Seen, reading: Reading) -> Iterator[Unit]:
     last_spoken = max((i for i, facts in enumerate(seen.said) if facts.spoken), default=-1)
     names = _Names(reading.named)
     for message, facts in zip(seen.messages, seen.said, strict=True):
-        names.called(message)
+        if message.calls:
+            names.called(message)
         for found in facts.found:
             tool = "" if found.source else names.of(found)
             yield Unit(
@@ -141,7 +150,8 @@ def _units(seen: _Seen, reading: Reading) -> Iterator[Unit]:
                 message.index < last_spoken,
                 found.inner,
             )
-        names.answered(len(message.answers))
+        if message.answers:
+            names.answered(len(message.answers))
 
 
 class _Names:
@@ -154,8 +164,6 @@ class _Names:
         self._place = 0
 
     def called(self, message: Message) -> None:
-        if not message.calls:
-            return
         self._by_id.update((call.id, call.name) for call in message.calls if call.id)
         self._open = [call.name for call in message.calls]
         self._place = 0

@@ -1,7 +1,7 @@
 """Golden files: what each dialect makes of a body when everything that may be framed is framed.
 
-`<dialect>/<case>.json` is what a client sends, `<case>.framed.json` what the upstream gets, byte for
-byte. After a change that is meant, `pytest tests/wire --accept` writes them anew; read the diff.
+`<dialect>/<case>.json` is what a client sends, `<case>.framed.json` what the upstream gets, byte
+for byte. After a change that is meant, `pytest tests/wire --accept` writes them; read the diff.
 """
 
 from collections.abc import Iterator
@@ -44,7 +44,7 @@ def rendered(dialect: str, body: bytes) -> tuple[bytes, Conversation, Claimed]:
 
 @pytest.mark.parametrize("path", CASES, ids=name_of)
 def test_a_body_is_rewritten_as_accepted(path: Path, request: pytest.FixtureRequest) -> None:
-    """Frames stand in every place marked "yes", the policy text in its place, all else untouched."""
+    """Frames in every place marked "yes", the policy text in its place, all else untouched."""
     sent, _, _ = rendered(path.parent.name, path.read_bytes())
     golden = path.with_suffix(".framed.json")
     if request.config.getoption("--accept"):
@@ -54,7 +54,7 @@ def test_a_body_is_rewritten_as_accepted(path: Path, request: pytest.FixtureRequ
 
 @pytest.mark.parametrize("path", CASES, ids=name_of)
 def test_the_proof_accounts_for_what_was_rewritten(path: Path) -> None:
-    """The independent reader finds nothing in the framed body but what came, frames and our text."""
+    """The independent reader finds nothing but what came, frames and our text."""
     body = path.read_bytes()
     sent, conversation, claimed = rendered(path.parent.name, body)
     screened = Screened(

@@ -6,6 +6,7 @@ import json
 from policies.conversation import ToolCall
 from proxy.dialects.anthropic_messages import AnthropicMessages
 from proxy.dialects.facts import Facts, FactStore, Found, size
+from proxy.dialects.opened import Opened
 from proxy.lazyjson import Node, read
 
 
@@ -58,4 +59,4 @@ def test_nothing_of_a_document_outlives_it() -> None:
     dialect = AnthropicMessages()
     dialect.view(read(body("a" * 10_000, "b")))
     gc.collect()
-    assert not [thing for thing in gc.get_objects() if isinstance(thing, Node)]
+    assert not [thing for thing in gc.get_objects() if isinstance(thing, Node | Opened)]

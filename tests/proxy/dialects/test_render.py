@@ -1,12 +1,16 @@
 """Render: where the policy text goes, what is refused, and that nothing else changes."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from policies.decision import Claimed, Decision, Frame, FrameRow, Leg
+from policies.decision import Claimed, Decision, Frame, FrameRow, Leg, Screened
 from policies.envelope import POLICY_TEXT, wrap_untrusted
+from policies.prove import prove
 from proxy.dialects import ALL
 from proxy.dialects.framing import BLANK_LINE, SCAFFOLD
 from proxy.errors import Refused
@@ -227,3 +231,57 @@ def test_half_a_surrogate_stays_an_escape() -> None:
     body = json.dumps({"input": [{"type": "local_shell_call_output", "output": shell}]}).encode()
     inner = json.loads(render("openai_responses", body, decision, {0: ROW}))["input"][0]["output"]
     assert json.loads(inner)["output"] == wrap_untrusted("f", "x\ud800", draw=lambda: NONCE)
+
+
+VALUES = st.recursive(
+    st.sampled_from(["", "x", "TRANSOM_DATA", "\U0001d54b", '{"a":"b"}', "\u00a0"]) | st.none(),
+    lambda inner: st.lists(inner, max_size=2),
+    max_leaves=4,
+)
+
+
+def anthropic_result(value: object) -> object:
+    return {"role": "user", "content": [{"type": "tool_result", "content": value}]}
+
+
+@pytest.mark.parametrize(
+    ("dialect", "key", "message"),
+    [
+        ("openai_chat", "messages", lambda v: {"role": "tool", "content": v, "n": 1.50}),
+        ("ollama_chat", "messages", lambda v: {"content": v, "role": "tool"}),
+        ("anthropic_messages", "messages", anthropic_result),
+        ("openai_responses", "input", lambda v: {"type": "local_shell_call_output", "output": v}),
+        ("openai_responses", "input", lambda v: {"type": "function_call_output", "output": v}),
+    ],
+)
+@given(values=st.lists(VALUES, max_size=4), system=VALUES)
+@settings(max_examples=40, deadline=None)
+def test_the_proof_accounts_for_every_rewritten_body(
+    dialect: str,
+    key: str,
+    message: Callable[[object], object],
+    values: list[object],
+    system: object,
+) -> None:
+    """Whatever a result is, what render makes of it is what the independent reader expects."""
+    sample = {key: [message(value) for value in values], "system": system, "instructions": system}
+    body = json.dumps(sample, ensure_ascii=False).encode()
+    document = read(body)
+    conversation = ALL[dialect].view(document)
+    rows = {
+        number: FrameRow(f"{number:032x}", "f", intro=number == 0)
+        for number, _ in enumerate(conversation.units)
+    }
+    frames = tuple(Frame(number, row, known=False) for number, row in rows.items())
+    decision = Decision(Leg.CLOUD, frames, policy_text=True)
+    sent = ALL[dialect].render(document, conversation, decision, Claimed(rows))
+    strands = [strand.text for piece in conversation.pieces for strand in piece.strands()]
+    cleared = prove(
+        sent,
+        client_body=body,
+        screened=Screened(frozenset(p.digest for p in conversation.pieces), frozenset(strands)),
+        texts={number: unit.text for number, unit in enumerate(conversation.units)},
+        claimed=Claimed(rows),
+        authored={POLICY_TEXT},
+    )
+    assert cleared.body == sent

@@ -1,4 +1,4 @@
-"""Views: units, tools, calls, opaque and unknown parts, held state, and tolerance of wrong shapes."""
+"""Views: units, tools, calls, opaque and unknown parts, held state, tolerance of wrong shapes."""
 
 import json
 
@@ -41,6 +41,7 @@ def test_a_wrong_shape_is_left_alone(dialect: str, wrong: object) -> None:
                 {"role": "assistant", "content": wrong, "tool_calls": wrong, "function_call": wrong}
             ]
         },
+        {key: [{"role": "assistant", "tool_calls": [wrong], "images": wrong}]},
         {key: [{"type": "function_call_output", "output": wrong, "call_id": wrong}]},
         {key: [{"type": "shell_call_output", "output": [wrong]}]},
         {"tools": wrong, "system": wrong, "model": wrong, "stream": wrong},
@@ -275,6 +276,46 @@ def test_opaque_parts_are_placed() -> None:
         (*at, 1, "source"),
         ("messages", 1, "content", 0, "content", 0, "encrypted_content"),
     )
+
+
+def test_a_tool_added_in_mid_conversation_is_declared() -> None:
+    """A system message may bring a tool along; a mere reference to one declares nothing."""
+    definition = {"type": "tool_definition", "definition": {"name": "late"}}
+    reference = {"type": "tool_reference", "name": "known"}
+    content = [{"type": "tool_addition", "tool": tool} for tool in (definition, reference)]
+    body = {"messages": [{"role": "system", "content": [*content, {"type": "tool_addition"}]}]}
+    assert view("anthropic_messages", body).tools == ("late",)
+
+
+@pytest.mark.parametrize(
+    ("kind", "output", "units"),
+    [
+        ("function_call_output", None, []),
+        ("function_call_output", "o", [("n", "o")]),
+        ("apply_patch_call_output", "o", [("apply_patch", "o")]),
+        ("shell_call_output", "o", [("shell", "o")]),
+        ("shell_call_output", [{"stdout": None, "stderr": "e"}], [("shell", "e")]),
+        ("local_shell_call_output", None, []),
+        ("computer_call_output", None, []),
+        ("image_generation_call", None, []),
+    ],
+)
+def test_outputs_without_their_calls(kind: str, output: object, units: list[object]) -> None:
+    """Where the call was cut away, the item's own words name the tool; null is no text."""
+    item = {"type": kind, "call_id": "c", "output": output}
+    item |= {"name": "n"} if kind == "function_call_output" else {}
+    assert [(unit.tool, unit.text) for unit in items(item).units] == units
+
+
+def test_a_document_source_of_unknown_kind_is_noted() -> None:
+    """Neither text nor a known reference: left alone, and said so."""
+    sources = [{"type": "brand_new"}, {"type": "content", "content": [{"type": "brand_new"}]}]
+    content = [{"type": "document", "source": source} for source in sources]
+    content += [{"type": "document"}, {"type": "search_result", "content": [{"type": "text"}]}]
+    conversation = view("anthropic_messages", {"messages": [{"role": "user", "content": content}]})
+    at = ("messages", 0, "content")
+    assert conversation.unknown == ((*at, 0, "source"), (*at, 1, "source", "content", 0))
+    assert conversation.units == ()
 
 
 def test_unknown_parts_are_placed_and_stay_whole() -> None:
