@@ -5,24 +5,22 @@ Transom itself, and the one type that the outbound door takes. It shares no code
 checks: own JSON reading, own idea of a frame, no dialect. It must not repair anything.
 """
 
-import hashlib
-import json
 import re
 import unicodedata
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Final, NoReturn, final
 
-import msgspec
-
+from policies import proof_json as own
 from policies.decision import Claimed, Screened
 
-_WHITE = b" \t\n\r"
 _LISTS = ("messages", "input")
 _SYSTEM = ("system", "instructions")
 _WRAPPING = frozenset({"type", "text", "role", "content", "message", "input_text"})
 _ROLES = frozenset({"system", "developer"})
 _REMOVED = "transom-data-marker-removed"
 _STEM = "transom_data"
+_LONGEST_STEM = 2048
+_STEPS = 1 << 18
 _FRAME = re.compile(
     r"\A(?:\[Data envelope \(code-owned\)\]: this message's nonce is (?P<intro>[0-9a-f]{32})\.\n)?"
     r"\[\[TRANSOM_DATA nonce=(?P<nonce>[0-9a-f]{32}) field=(?P<field>[A-Za-z0-9_.:-]{1,48})\]\]\n"
@@ -31,8 +29,6 @@ _FRAME = re.compile(
 )
 _TOKEN: Final = object()
 _SHOWN = frozenset({"messages", "input", "system", "instructions", "tools", "model", "metadata"})
-
-Came = tuple[tuple[str, bytes], ...]
 
 
 class ProofFailed(Exception):
@@ -132,17 +128,18 @@ class _Proof:
             raise ProofFailed("a frame that was claimed")
 
     def member(self, key: str, came: bytes, sent: bytes) -> None:
-        screened = _digest(b"member:" + key.encode() + b"\0", came) in self.digests
+        screened = own.digest(b"member:" + key.encode() + b"\0", came) in self.digests
         if screened and came == sent:
             return
         if key in _LISTS and not screened and came[:1] == sent[:1] == b"[":
-            self.messages(key, _elements(came, key), _elements(sent, key))
+            self.messages(key, own.elements(came), own.elements(sent))
             return
         if not screened:
             raise ProofFailed(_shown(key))
-        before, after = _parsed(came, key), _parsed(sent, key)
+        at = _shown(key)
+        before, after = _parsed(came, at), _parsed(sent, at)
         if not (key in _SYSTEM and self.system(before, after)):
-            self.same(before, after, key)
+            self.same(before, after, at)
 
     def messages(self, key: str, came: Sequence[bytes], sent: Sequence[bytes]) -> None:
         met = 0
@@ -156,7 +153,7 @@ class _Proof:
                 if met == len(came):
                     raise ProofFailed(at)
                 self.same(_parsed(expected, at), value, at)
-            if _digest(b"message\0", expected) not in self.digests:
+            if own.digest(b"message\0", expected) not in self.digests:
                 raise ProofFailed(at)
             met += 1
         if met < len(came):
@@ -185,7 +182,7 @@ class _Proof:
                     self.same(before, after, f"{at}.{_inner(key)}")
             case list(), list():
                 self.elements(came, sent, at)
-            case str(), str() if type(came) is type(sent):
+            case str(), str() if type(came) is type(sent) is str:
                 if came != sent and not self.framed(came, sent):
                     self.inside(came, sent, at)
             case _:
@@ -196,7 +193,7 @@ class _Proof:
     def elements(self, came: list[object], sent: list[object], at: str) -> None:
         met = 0
         for number, value in enumerate(sent):
-            if met < len(came) and _identical(value, came[met]):
+            if met < len(came) and own.identical(value, came[met]):
                 met += 1
             elif not self.is_authored(value):
                 if met == len(came):
@@ -255,30 +252,6 @@ def _leaves(value: object) -> Iterable[str]:
             yield "\0"
 
 
-class _Number(str):
-    """A number or literal as it was written."""
-
-    __slots__ = ()
-
-
-def _identical(one: object, two: object) -> bool:
-    if type(one) is not type(two):
-        return False
-    match one, two:
-        case dict(), dict():
-            return list(one) == list(two) and all(
-                _identical(value, two[key]) for key, value in one.items()
-            )
-        case list(), list():
-            return len(one) == len(two) and all(map(_identical, one, two))
-        case _:
-            return one == two
-
-
-def _digest(salt: bytes, raw: bytes) -> bytes:
-    return hashlib.sha256(salt + raw).digest()
-
-
 def _shown(key: str) -> str:
     return key if key in _SHOWN else "*"
 
@@ -287,119 +260,58 @@ def _inner(key: str) -> str:
     return key if key in _WRAPPING or key in _SHOWN else "*"
 
 
-def _refuse_constant(token: str) -> NoReturn:
-    raise ValueError(token)
-
-
-def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    members = dict(pairs)
-    if len(members) != len(pairs) or len({key.casefold() for key in members}) != len(pairs):
-        raise ValueError("a key stands twice")
-    return members
-
-
-_READER = json.JSONDecoder(
-    object_pairs_hook=_unique,
-    parse_float=_Number,
-    parse_int=_Number,
-    parse_constant=_refuse_constant,
-)
+def _members(body: bytes) -> own.Members:
+    try:
+        return own.members(body)
+    except (ValueError, RecursionError):
+        raise ProofFailed("") from None
 
 
 def _parsed(raw: bytes, at: str) -> object:
     try:
-        return _READER.decode(raw.decode())
+        return own.parsed(raw)
     except (ValueError, RecursionError):
         raise ProofFailed(at) from None
-
-
-def _elements(raw: bytes, key: str) -> list[bytes]:
-    try:
-        return [bytes(item) for item in msgspec.json.decode(raw, type=list[msgspec.Raw])]
-    except (ValueError, RecursionError):
-        raise ProofFailed(_shown(key)) from None
-
-
-def _members(body: bytes) -> Came:
-    """Key and exact bytes of every top-level member, in order; duplicates refused."""
-    try:
-        text = body.decode()
-        quick = msgspec.json.decode(body, type=dict[str, msgspec.Raw])
-        members = tuple((key, bytes(raw)) for key, raw in quick.items())
-        # The fast reader passes over a key that stands twice. Built again from what it gave, the
-        # body must come out as it was; where white space or escapes forbid that, read it slowly.
-        if not _rebuilds(members, body.strip(_WHITE)):
-            members = tuple(_slowly(text))
-        if len({key.casefold() for key, _ in members}) != len(members):
-            raise ProofFailed("")
-    except (ValueError, RecursionError):
-        raise ProofFailed("") from None
-    return members
-
-
-def _rebuilds(members: Came, body: bytes) -> bool:
-    return any(
-        b"{" + comma.join(b'"%b"%b%b' % (k.encode(), colon, raw) for k, raw in members) + b"}"
-        == body
-        for comma, colon in ((b",", b":"), (b", ", b": "))
-    )
-
-
-def _slowly(text: str) -> Iterable[tuple[str, bytes]]:
-    at = _skip(text, 0) + 1
-    while text[_skip(text, at)] != "}":
-        key, at = _READER.raw_decode(text, _skip(text, at))
-        start = _skip(text, _skip(text, at) + 1)
-        _, at = _READER.raw_decode(text, start)
-        yield str(key), text[start:at].encode()
-        at = _skip(text, at)
-        at += text[at] == ","
-
-
-def _skip(text: str, at: int) -> int:
-    while text[at] in " \t\n\r":
-        at += 1
-    return at
 
 
 def _neutralised(text: str, content: str) -> bool:
     """`content` is `text`, but for spans that spelled the stem and were replaced.
 
-    Own rule: what was taken out has the letters of a stem and not much more. Where each span ends
-    is searched for, because the text between may repeat; the set of ends stays small.
+    Own rule: what was taken out has at least as many letters as a stem folded tightly. Where each
+    span ends is searched for, because the text between may repeat; text made to have very many
+    answers has none.
     """
     if _STEM in content.casefold():
         return False
     if content == text:
         return True
     first, *rest = content.split(_REMOVED)
-    if not text.startswith(first):
-        return False
-    ends = {len(first)}
-    for number, part in enumerate(rest):
-        last = number == len(rest) - 1
-        ends = {
-            end + len(part)
-            for start in ends
-            for end in _ends_of_stem(text, start)
-            if text.startswith(part, end) and (not last or end + len(part) == len(text))
-        } | (
-            {
-                end + len(_REMOVED) + len(part)
-                for end in ends
-                if text.startswith(_REMOVED + part, end)
-                and (not last or end + len(_REMOVED) + len(part) == len(text))
-            }
-        )
-    return bool(ends)
+    ends = {len(first)} if text.startswith(first) else set()
+    steps = 0
+    for part in rest:
+        tries = {end + len(_REMOVED) for end in ends if text.startswith(_REMOVED, end)}
+        for start in ends:
+            found, cost = _after_stem(text, start)
+            tries.update(found)
+            steps += cost
+            if steps > _STEPS:
+                return False
+        ends = {end + len(part) for end in tries if text.startswith(part, end)}
+    return len(text) in ends
 
 
-def _ends_of_stem(text: str, start: int) -> Iterable[int]:
-    letters = 0
-    for end in range(start, min(len(text), start + 400)):
-        folded = unicodedata.normalize("NFKD", text[end])
-        letters += sum(unicodedata.category(c)[0] in "LNPS" for c in folded)
-        if letters > len(_STEM) + 2:
-            return
-        if letters >= len(_STEM) - 1:
-            yield end + 1
+def _after_stem(text: str, start: int) -> tuple[list[int], int]:
+    """Where a stem that begins at `start` may end, and how many characters that took. Written with
+    escapes, a letter takes several."""
+    found: list[int] = []
+    letters, most = 0, 16
+    at = start
+    for at in range(start, min(len(text), start + _LONGEST_STEM)):
+        most = 1024 if text[at] == "\\" else most
+        folded = unicodedata.normalize("NFKD", text[at])
+        letters += sum(unicodedata.category(char)[0] in "LNPS" for char in folded)
+        if letters > most:
+            break
+        if letters >= 8:
+            found.append(at + 1)
+    return found, at - start + 1

@@ -22,8 +22,8 @@ LARGEST = 1 << 20
 MOST = 1000
 """Files at most. More make the directory unreadable: half a corpus would be a false promise."""
 
-Signature = tuple[tuple[str, int, int, int], ...]
-"""Path, time of change in ns, size and inode of every file, in order."""
+Entry = tuple[str, int, int, int, int]
+"""Path, times of writing and of change in ns, size and inode of a file."""
 
 
 class _Unreadable(Exception):
@@ -32,7 +32,7 @@ class _Unreadable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Listing:
-    signature: Signature
+    signature: tuple[Entry, ...]
     skipped: tuple[str, ...]
 
 
@@ -53,7 +53,7 @@ class SecretsDir:
         self._interval = interval
         self._build = build
         self._screen: Screen | None = None
-        self._signature: Signature | None = None
+        self._signature: tuple[Entry, ...] | None = None
         self._task: asyncio.Task[None] | None = None
         self.skipped: tuple[str, ...] = ()
 
@@ -102,21 +102,32 @@ def _listing(root: Path) -> _Listing:
     top = root.resolve(strict=True)
     if not top.is_dir():
         raise _Unreadable
-    entries: list[tuple[str, int, int, int]] = []
+    entries: list[Entry] = []
     skipped: list[str] = []
     for folder, folders, names in os.walk(top, onerror=_stop):
         folders.sort()
-        for name in sorted(names):
+        links = [name for name in folders if Path(folder, name).is_symlink()]
+        for name in sorted(names) + links:
             path = Path(folder, name)
             relative = str(path.relative_to(top))
-            state = path.stat() if path.resolve().is_relative_to(top) else None
-            if state is None or not stat.S_ISREG(state.st_mode) or state.st_size > LARGEST:
+            if not path.resolve().is_relative_to(top):
                 skipped.append(relative)
-                continue
-            entries.append((relative, state.st_mtime_ns, state.st_size, state.st_ino))
-            if len(entries) > MOST:
-                raise _Unreadable
+            elif name not in links:
+                entry = _entry(relative, path)
+                (skipped.append(relative) if entry is None else entries.append(entry))
+        if len(entries) > MOST:
+            raise _Unreadable
     return _Listing(tuple(entries), tuple(skipped))
+
+
+def _entry(relative: str, path: Path) -> Entry | None:
+    """None for what is no file, or too large. A link that leads nowhere is no file."""
+    if path.is_symlink() and not path.exists():
+        return None
+    state = path.stat()
+    if not stat.S_ISREG(state.st_mode) or state.st_size > LARGEST:
+        return None
+    return relative, state.st_mtime_ns, state.st_ctime_ns, state.st_size, state.st_ino
 
 
 def _stop(error: OSError) -> None:

@@ -1,0 +1,112 @@
+"""The proof's own way to read JSON: strict, exact about numbers, spans of the two upper levels.
+
+Part of the proof, and as independent: it shares no code with what it checks. It must not know what
+may stand in a body. Anything that is not strict JSON raises `ValueError`, or
+`RecursionError` for depth.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from typing import NoReturn
+
+import msgspec
+
+WHITE = b" \t\n\r"
+
+Members = tuple[tuple[str, bytes], ...]
+"""Key and exact bytes of each member of an object, in order."""
+
+
+class Number(str):
+    """A number as it was written: 1.0 is not 1, and -0 is not 0."""
+
+    __slots__ = ()
+
+
+def digest(salt: bytes, raw: bytes) -> bytes:
+    """SHA-256 over a value's role in the body and its bytes."""
+    return hashlib.sha256(salt + raw).digest()
+
+
+def parsed(raw: bytes) -> object:
+    """A value whole; numbers as `Number`, keys that stand twice refused."""
+    return _READER.decode(raw.decode())
+
+
+def elements(raw: bytes) -> list[bytes]:
+    """The exact bytes of each element of an array, which `members` has found to be JSON."""
+    return [bytes(item) for item in msgspec.json.decode(raw, type=list[msgspec.Raw])]
+
+
+def members(body: bytes) -> Members:
+    """The members of the object that a body is. A key that stands twice is refused."""
+    text = body.decode()
+    quick = msgspec.json.decode(body, type=dict[str, msgspec.Raw])
+    found = tuple((key, bytes(raw)) for key, raw in quick.items())
+    # The fast reader passes over a key that stands twice. Built again from what it gave, the body
+    # must come out as it was; where white space or escapes forbid that, it is read slowly.
+    if not _rebuilds(found, body.strip(WHITE)):
+        found = tuple(_slowly(text))
+    if len({key.casefold() for key, _ in found}) != len(found):
+        raise ValueError("a key stands twice")
+    return found
+
+
+def identical(one: object, two: object) -> bool:
+    """Equal in value, in the order of keys and in the type of every part."""
+    if type(one) is not type(two):
+        return False
+    match one, two:
+        case dict(), dict():
+            return list(one) == list(two) and all(
+                identical(value, two[key]) for key, value in one.items()
+            )
+        case list(), list():
+            return len(one) == len(two) and all(map(identical, one, two))
+        case _:
+            return one == two
+
+
+def _refuse_constant(token: str) -> NoReturn:
+    raise ValueError(token)
+
+
+def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a key stands twice")
+    return found
+
+
+_READER = json.JSONDecoder(
+    object_pairs_hook=_unique,
+    parse_float=Number,
+    parse_int=Number,
+    parse_constant=_refuse_constant,
+)
+
+
+def _rebuilds(found: Members, body: bytes) -> bool:
+    return any(
+        b"{" + comma.join(b'"%b"%b%b' % (k.encode(), colon, raw) for k, raw in found) + b"}" == body
+        for comma, colon in ((b",", b":"), (b", ", b": "))
+    )
+
+
+def _slowly(text: str) -> Iterator[tuple[str, bytes]]:
+    """Members of an object that the fast reader has found to be JSON."""
+    at = _skip(text, 0) + 1
+    while text[at := _skip(text, at)] != "}":
+        key, at = _READER.raw_decode(text, at)
+        start = _skip(text, _skip(text, at) + 1)
+        _, at = _READER.raw_decode(text, start)
+        yield str(key), text[start:at].encode()
+        at = _skip(text, at)
+        at += text[at] == ","
+
+
+def _skip(text: str, at: int) -> int:
+    while text[at] in " \t\n\r":
+        at += 1
+    return at
