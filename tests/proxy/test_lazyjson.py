@@ -299,10 +299,11 @@ def test_a_damaged_body_is_read_as_the_standard_library_does_or_refused(body, da
     try:
         root = read(bytes(written)).root
         mine = root.value()
+        strings = [s.text for s in root.strands() if not s.is_key]
     except Malformed:
         return
     assert mine == json.loads(written, parse_float=_decimal, parse_int=_number)
-    assert list(_strings(mine)) == [s.text for s in root.strands() if not s.is_key]
+    assert list(_strings(mine)) == strings
 
 
 def test_nothing_that_is_kept_pins_the_body():
