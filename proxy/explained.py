@@ -22,7 +22,7 @@ HIDDEN = "-"
 @dataclass(slots=True)
 class Told:
     """`verdict`: `allow`, `block`, `refuse` (the request itself is no good), `local` (it stays on
-    this node and is not screened). `words` are the notice's. `body`: what would be sent."""
+    this node and is not screened). `words` are the notice's. `body`: what would leave."""
 
     leg: Leg | None = None
     verdict: str = "refuse"
@@ -48,10 +48,10 @@ class Told:
         self.verdict, self.notice, self.words, self.findings = "block", code, words, findings
 
     def sent(self, body: bytes, observed: tuple[Finding, ...]) -> None:
-        """`body` would be sent, whatever was `observed` in it."""
+        """`body` would be sent, whatever was `observed` in it. It is told only where it leaves."""
         self.verdict = "local" if self.leg is Leg.LOCAL else "allow"
         self.notice = "adopted" if self.adopted else None
-        self.findings, self.body = observed, body
+        self.findings, self.body = observed, None if self.leg is Leg.LOCAL else body
 
     def as_json(self) -> str:
         """One JSON object. `body` stands in it byte for byte as it would be sent."""

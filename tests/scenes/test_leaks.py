@@ -1,0 +1,118 @@
+"""What must not be seen is planted everywhere and looked for everywhere."""
+
+import asyncio
+import base64
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from proxy.demo.files import key
+from proxy.demo.upstream import ScriptedUpstream
+from tests.scenes.bodies import BODIES, PATHS, secret
+from tests.scenes.nodes import environment, served, upstream
+from tests.scenes.staging import echo
+
+
+def forms(value: bytes) -> Iterator[bytes]:
+    """A value as it might hide in a file: raw, hex, percent, base64 at each alignment."""
+    yield value
+    yield value.hex().encode()
+    yield value.hex().upper().encode()
+    yield "".join(f"%{byte:02X}" for byte in value).encode()
+    yield quote(value).encode()
+    for shift in range(3):
+        coded = base64.b64encode(b"\0" * shift + value).rstrip(b"=")
+        yield coded[4:-4]
+
+
+NEEDLES = {form for value in (secret().encode(), key()) for form in forms(value)}
+
+
+def found_in(text: bytes) -> list[bytes]:
+    return [needle for needle in NEEDLES if needle in text]
+
+
+def planted(dialect: str) -> Iterator[tuple[str, dict[str, Any], dict[str, str], str]]:
+    """(where, body, headers, path suffix), one for each place in which it may stand."""
+    word, make = secret(), BODIES[dialect]
+    yield "result", make(word), {}, ""
+    yield "model", {**make("fine"), "model": word}, {}, ""
+    yield "key", {**make("fine"), "metadata": {word: "1"}}, {}, ""
+    yield "tool", {**make("fine"), "tools": [{"name": word, "function": {"name": word}}]}, {}, ""
+    yield "header", make("fine"), {"x-note": word}, ""
+    yield "session", make("fine"), {"x-claude-code-session-id": word}, ""
+    yield "query", make("fine"), {}, f"?beta={word}"
+    yield "path", make("fine"), {}, f"/{word}"
+    yield "token", make("fine"), {"x-transom-token": word}, ""
+    yield "broken", {**make("fine"), "a": 1, "A" + word: float("nan")}, {}, ""
+
+
+@pytest.mark.parametrize("leg", ["cloud", "local"])
+async def test_nothing_planted_is_found_in_anything_written(tmp_path: Path, leg: str) -> None:
+    """Log, state with its journal, answers: none holds the value, raw or coded."""
+    async with ScriptedUpstream(echo) as vendor:
+        outcome = await asyncio.to_thread(provoke, tmp_path, vendor.url, leg)
+        arrived = b"".join(vendor.received)
+    answers, files = outcome
+    for where, answer in answers.items():
+        assert not found_in(answer), where
+    for name, content in files.items():
+        assert not found_in(content), name
+    assert {"stdout", "stderr"} < set(files)
+    assert any(name.endswith(".db") for name in files)
+    if leg == "cloud":
+        assert not found_in(arrived)
+    else:
+        assert found_in(arrived), "the scene is blind: home was to receive it"
+
+
+def provoke(home: Path, url: str, leg: str) -> tuple[dict[str, bytes], dict[str, bytes]]:
+    answers = {}
+    with served(home, upstream(url, leg)) as node:
+        for dialect, path in PATHS.items():
+            fine = node.post(path, BODIES[dialect]("fine"))
+            assert fine[0] == 200
+            for where, body, headers, suffix in planted(dialect):
+                answers[f"{dialect} {where}"] = whole(node.post(path + suffix, body, headers))
+        files = node.written()
+    return answers, {**files, **node.written()}
+
+
+def whole(answer: tuple[int, Any, bytes]) -> bytes:
+    status, headers, body = answer
+    return f"{status} {dict(headers)}".encode() + body
+
+
+@pytest.mark.parametrize("dialect", PATHS)
+def test_explain_tells_places_and_never_the_value(tmp_path: Path, dialect: str) -> None:
+    """`explain --json` of a blocked body: kinds and places, no body, no name that is the secret."""
+    for where, body, headers, suffix in planted(dialect):
+        if headers or suffix:
+            continue
+        done = subprocess.run(
+            [sys.executable, "-m", "proxy", "explain", "--json", "--path", PATHS[dialect], "-"],
+            input=json.dumps(body).encode(),
+            capture_output=True,
+            check=False,
+            env=environment(tmp_path),
+            cwd=Path(__file__).parents[2],
+        )
+        assert not found_in(done.stdout + done.stderr), where
+        told = json.loads(done.stdout)
+        assert "body" not in told, where
+
+
+def test_the_search_finds_what_is_there() -> None:
+    """Each coded form of the value is recognised, else the scenes above prove nothing."""
+    for value in (secret().encode(), key()):
+        for text in (value, value.hex().encode(), base64.b64encode(b"ab" + value + b"cd")):
+            assert found_in(b"x" + text + b"y")
+    assert not found_in(b"nothing of the kind")
+
+
