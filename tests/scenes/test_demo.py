@@ -1,17 +1,15 @@
 """`transom demo` as the user runs it: a process of its own."""
 
+import os
 import subprocess
 import sys
-import time
 
 from proxy.demo.files import nsec
 
-CALL = "import sys; from proxy.demo import main; sys.exit(main(*sys.argv[1:]))"
 
-
-def demo(*arguments: str) -> subprocess.CompletedProcess[str]:
+def demo() -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-W", "error", "-c", CALL, *arguments],
+        [sys.executable, "-W", "error", "-m", "proxy", "demo"],
         capture_output=True,
         text=True,
         check=False,
@@ -19,13 +17,20 @@ def demo(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+def spent() -> float:
+    """Seconds of processor time of ended child processes: unlike the clock on the wall, it does not
+    depend on what else the machine is doing."""
+    times = os.times()
+    return times.children_user + times.children_system
+
+
 def test_the_demo_passes_fast_and_prints_no_key() -> None:
-    """Exit 0 with every check, within the time a spectator has, nothing on standard error."""
-    began = time.monotonic()
+    """Exit 0 with every check, within five seconds of work, nothing on standard error."""
+    before = spent()
     done = demo()
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
     assert "All 12 checks hold" in done.stdout
     assert done.stdout.count("\n") <= 60
     assert nsec() not in done.stdout
     assert "\x1b" not in done.stdout
-    assert time.monotonic() - began < 10  # 5 s is the promise; test machines are shared
+    assert spent() - before < 5

@@ -1,20 +1,35 @@
 """Every refusal in every SDK: the SDK's own typed exception, once, without a retry."""
 
+import socket
 from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from itertools import islice
+from typing import Any
 
 import anthropic
 import ollama
 import openai
 import pytest
+from aiohttp.web import BaseRequest
 
+from policies.decision import Leg
 from policies.notices import NOTICES, TOLD
+from policies.screening import Screen
+from proxy import errand
+from proxy.app import running
+from proxy.config import ClientSettings, Config, Listen, Timeouts, UpstreamSettings
 from proxy.demo.agents import NAMES, Agent, Setup, opened
-from proxy.demo.upstream import Recorded, Reply, ScriptedUpstream
+from proxy.demo.files import NOTES, WALLET, folder
+from proxy.demo.upstream import Fault, Recorded, Reply, Script, ScriptedUpstream
 from proxy.demo.vendors import vendor
-from proxy.dialects import ALL
+from proxy.dialects import ALL, framing
+from proxy.door import Admitted, Door
 from proxy.errors import Refused
 from proxy.refusals import in_stream, refusal
+from proxy.state.base import StateError
+from proxy.state.memory import MemoryStore
 
 DIALECTS = dict(
     zip(
@@ -57,13 +72,13 @@ def expected(name: str, status: int) -> type[Exception]:
 
 def is_told(name: str, error: Exception, code: str) -> None:
     """The exception carries status, words and code as its SDK shows them."""
-    assert isinstance(error, expected(name, NOTICES[code].status)), type(error)
+    assert isinstance(error, expected(name, NOTICES[code].status)), repr(error)
     assert f"[{code}]" in str(error)
     assert getattr(error, "status_code", None) == NOTICES[code].status
     if isinstance(error, openai.APIError):
         assert error.code == code.replace("-", "_")
     if isinstance(error, anthropic.APIStatusError):
-        assert error.request_id == "req-1"
+        assert error.request_id
 
 
 @pytest.fixture(params=NAMES)
@@ -74,6 +89,9 @@ def name(request: pytest.FixtureRequest) -> str:
 @pytest.fixture(params=[False, True], ids=["whole", "streamed"])
 def stream(request: pytest.FixtureRequest) -> bool:
     return bool(request.param)
+
+
+ALL_WAYS = [(name, stream) for name in NAMES for stream in (False, True)]
 
 
 @pytest.fixture
@@ -130,3 +148,170 @@ def breaking(name: str, code: str) -> Callable[[Recorded], Reply]:
         return Reply(200, reply.headers, (*begun, last), reply.framing)
 
     return script
+
+
+@dataclass(frozen=True)
+class Case:
+    """How a notice is provoked through a real node, for every SDK.
+
+    `config` is made from the default one, which sends everything to `up` as to a cloud;
+    `script` answers there; `headers` go along with each request; `under` is a path below which the
+    client looks for its API; `breach` breaks something inside the node first."""
+
+    code: str
+    config: Callable[[Config], Config] = lambda config: config
+    script: Script = vendor
+    headers: dict[str, str] = field(default_factory=dict)
+    under: str = ""
+    breach: Callable[[pytest.MonkeyPatch], None] = lambda _: None
+    file: str = NOTES
+    requests: int = 1
+
+
+def upstreams(change: Callable[[UpstreamSettings], UpstreamSettings]) -> Callable[[Config], Config]:
+    return lambda config: replace(config, upstreams=tuple(map(change, config.upstreams)))
+
+
+def closed(upstream: UpstreamSettings) -> UpstreamSettings:
+    """The same at a port where nobody listens."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        return replace(upstream, base_url=f"http://127.0.0.1:{taken.getsockname()[1]}")
+
+
+def at_home(upstream: UpstreamSettings) -> UpstreamSettings:
+    return replace(upstream, leg=Leg.LOCAL, auth="none", dialects=upstream.dialects)
+
+
+def redirecting(request: Recorded) -> Reply:
+    if request.path == "/api/show":
+        return vendor(request)
+    return Reply(307, (("location", request.target),))
+
+
+def raising(where: object, name: str, error: Exception) -> Callable[[pytest.MonkeyPatch], None]:
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    return lambda patch: patch.setattr(where, name, fail)
+
+
+def bare(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(framing, "wrap_untrusted", lambda field, text, **_: text)
+
+
+LAPTOP = (ClientSettings("laptop", sha256(b"another token").hexdigest()),)
+
+CASES = [
+    Case("egress-blocked", file=WALLET, requests=2),
+    Case("egress-ambiguous", breach=raising(Screen, "findings", RuntimeError("x"))),
+    Case("home-not-local", upstreams(at_home), redirecting),
+    Case("home-unavailable", upstreams(lambda upstream: at_home(closed(upstream)))),
+    Case("unknown-endpoint", under="/nope"),
+    Case("body-too-large", lambda c: replace(c, listen=replace(c.listen, max_body=100))),
+    Case("body-invalid", headers={"content-encoding": "gzip"}),
+    Case("coding-unknown", headers={"content-encoding": "br"}),
+    Case("upstream-unreachable", upstreams(closed)),
+    Case("upstream-timeout", lambda c: replace(c, timeouts=Timeouts(first_byte=0.05)),
+         lambda _: Fault.STALL),
+    Case("secrets-unreadable", lambda c: replace(c, secrets_dir="/nowhere/at/all")),
+    Case("client-unknown", lambda c: replace(c, clients=LAPTOP)),
+    Case("no-route", lambda c: replace(c, upstreams=())),
+    Case("door-refused", headers={"origin": "https://elsewhere.example"}),
+    Case("upgrade-refused", headers={"connection": "upgrade", "upgrade": "websocket"}),
+    Case("state-unavailable", breach=raising(MemoryStore, "frames", StateError("x")), requests=2),
+    Case("framing-failed", breach=raising(framing, "wrap_untrusted", ValueError("x")), requests=2),
+    Case("proof-failed", breach=bare, requests=2),
+    Case("internal-error", breach=raising(errand, "choose", RuntimeError("x"))),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.code)
+async def test_a_provoked_refusal_is_raised_once(
+    case: Case, door: ScriptedUpstream, monkeypatch: pytest.MonkeyPatch, counted: list[str]
+) -> None:
+    """Through a real node, whole and streamed: as many requests pass Transom's door as the loop
+    has rounds, the last one is refused, and the SDK raises its own exception at once."""
+    case.breach(monkeypatch)
+    door.script = case.script
+    async with running(case.config(config(door))) as node:
+        for name, stream in ALL_WAYS:
+            counted.clear()
+            setup = Setup(f"{node.url}{case.under}", "demo:1b", stream, folder())
+            async with opened(name, setup) as agent:
+                agent.client._client.headers.update(case.headers)
+                with pytest.raises(agent.failures) as raised:
+                    await agent.ask(f"Read {case.file}.")
+            is_told(name, raised.value, case.code)
+            assert len(counted) == case.requests, (name, counted)
+
+
+def config(up: ScriptedUpstream) -> Config:
+    return Config(
+        listen=Listen(port=0),
+        upstreams=tuple(
+            UpstreamSettings(family, Leg.CLOUD, up.url, (family,), "caller")
+            for family in ("anthropic", "openai", "ollama")
+        ),
+    )
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The paths of all requests that came to Transom's door."""
+    paths: list[str] = []
+    admit = Door.admit_request
+
+    def count(door: Door, request: BaseRequest) -> Admitted:
+        paths.append(request.path)
+        return admit(door, request)
+
+    monkeypatch.setattr(Door, "admit_request", count)
+    return paths
+
+
+def test_every_refusal_is_provoked_unless_its_policy_is_still_to_come() -> None:
+    """A new notice needs a case above; this list only shrinks."""
+    to_come = {"home-context-too-small", "home-only", "not-minimal", "read-loop", "turn-limit"}
+    to_come |= {"tool-refused", "memory-refused"}
+    assert {case.code for case in CASES} | {"endpoint-refused"} == set(REFUSALS) - to_come
+
+
+@pytest.mark.parametrize("fault", [Fault.RESET, Fault.STALL])
+async def test_an_upstream_that_breaks_off_is_raised_once(
+    fault: Fault, name: str, door: ScriptedUpstream, counted: list[str]
+) -> None:
+    """After the stream has begun, the dialect's own in-stream error ends it, and the SDK raises."""
+    door.script = lambda request: Reply.stream(
+        (*islice(vendor(request).chunks, 2), fault), vendor(request).headers[0][1]
+    )
+    async with (
+        running(replace(config(door), timeouts=Timeouts(idle=0.1))) as node,
+        opened(name, Setup(node.url, "demo:1b", True, folder())) as agent,
+    ):
+        error = await caught(agent)
+    code = "upstream-unreachable" if fault is Fault.RESET else "upstream-timeout"
+    assert f"[{code}]" in str(error)
+    assert len(counted) == 1
+
+
+async def test_a_closed_endpoint_is_refused_once(
+    door: ScriptedUpstream, counted: list[str]
+) -> None:
+    """Endpoints that nobody screens are refused in the caller's own error, and nothing leaves."""
+    async with running(config(door)) as node, AsyncExitStack() as stack:
+        clients: list[Any] = []
+        for name in NAMES:
+            setup = Setup(node.url, "demo:1b", False, {})
+            clients.append((await stack.enter_async_context(opened(name, setup))).client)
+        calls = [
+            ("anthropic", lambda: clients[0].messages.batches.list()),
+            ("openai", lambda: clients[1].files.list()),
+            ("openai", lambda: clients[2].batches.retrieve("batch_1")),
+            ("ollama", lambda: clients[3].pull("demo:1b")),
+        ]
+        for number, (name, call) in enumerate(calls, 1):
+            with pytest.raises(expected(name, 400)) as raised:
+                await call()
+            is_told(name, raised.value, "endpoint-refused")
+            assert len(counted) == number
+    assert door.accepted == 0
