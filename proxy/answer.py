@@ -14,6 +14,7 @@ from socket import SO_LINGER, SOL_SOCKET
 from typing import Final, Protocol
 
 from aiohttp import HttpVersion11, web
+from aiohttp.abc import AbstractStreamWriter
 from multidict import CIMultiDict
 
 from proxy.copies import Copies, Observer
@@ -106,7 +107,10 @@ async def relay(
 
 
 class _Relayed(web.StreamResponse):
-    """A response without the headers that the server library would add of its own accord."""
+    """A response without the headers that the server library would add of its own accord, whose
+    head waits for the first chunk until the loop turns: what arrived together leaves together."""
+
+    _send_headers_immediately = False
 
     async def _prepare_headers(self) -> None:
         ours = {name.lower() for name in self.headers}
@@ -123,9 +127,14 @@ async def _begin(
     if filtered:
         headers.popall("Content-Length", None)
     response = _Relayed(status=answer.status, reason=answer.reason, headers=headers)
-    with suppress(ConnectionError):  # a client that has left; the first write will end this
-        await response.prepare(request)
+    await response.prepare(request)
+    asyncio.get_running_loop().call_soon(_send_head, request.writer)
     return response
+
+
+def _send_head(writer: AbstractStreamWriter) -> None:
+    with suppress(ConnectionError):  # a client that has left; the next write will end this
+        writer.send_headers()
 
 
 async def _pour(
@@ -159,6 +168,8 @@ async def _pour(
         pass  # the client has left, and nobody is there to be told
     finally:
         patience.stop()
+        # An answer that was begun has begun, so that nobody begins another on this connection.
+        _send_head(request.writer)
 
 
 async def _filtered(answer: Answer, filters: Sequence[Filter]) -> AsyncIterator[bytes]:
@@ -198,6 +209,7 @@ def _through(filters: Sequence[Filter], events: Iterable[Event], *, ended: bool 
 
 def _break(request: web.BaseRequest, transport: asyncio.Transport) -> None:
     """End the transfer so that the client sees it broken, after what was already written."""
+    _send_head(request.writer)
     if request.version < HttpVersion11:
         # The end of the connection is the end of its body: only a reset says that this was not it.
         socket = transport.get_extra_info("socket")

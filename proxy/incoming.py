@@ -89,11 +89,12 @@ async def _chunks(
 
     bounded = "Content-Length" in response.headers or "Transfer-Encoding" in response.headers
     patience = Patience(idle, lost)
-    read = response.content.readany
+    body = response.content
     try:
         while True:
-            patience.begin()
-            chunk = await read()
+            if not body.is_eof():
+                patience.begin()
+            chunk = await body.readany()
             patience.done()
             if not chunk:
                 break

@@ -19,11 +19,13 @@ class Patience:
         self._limit = limit
         self._lost = lost
         self._since: float | None = None
-        self._timer = self._loop.call_later(limit, self._look)
+        self._timer: asyncio.TimerHandle | None = None
 
     def begin(self) -> None:
         """A wait begins."""
         self._since = self._loop.time()
+        if self._timer is None:
+            self._timer = self._loop.call_at(self._since + self._limit, self._look)
 
     def done(self) -> None:
         """The wait is over."""
@@ -31,7 +33,8 @@ class Patience:
 
     def stop(self) -> None:
         """No wait will follow."""
-        self._timer.cancel()
+        if self._timer is not None:
+            self._timer.cancel()
 
     def _look(self) -> None:
         now = self._loop.time()

@@ -54,11 +54,9 @@ _KEY_HEADERS: Final[Mapping[str, tuple[str, str]]] = {
 def credentials_for(upstream: UpstreamSettings, callers: Headers, family: str) -> Headers:
     """The credential headers for an upstream, given the caller's own. `family`: the endpoint's."""
     # SECURITY: the caller's credentials go nowhere but where the owner said so.
-    match upstream.auth:
-        case "caller":
-            return callers
-        case "key":
-            name, scheme = _KEY_HEADERS[family]
-            return [(name, f"{scheme}{upstream.key or ''}")]
-        case "none":
-            return []
+    if upstream.auth == "caller":
+        return callers
+    if upstream.auth == "key":
+        name, scheme = _KEY_HEADERS[family]
+        return [(name, f"{scheme}{upstream.key or ''}")]
+    return []

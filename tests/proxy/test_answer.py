@@ -631,26 +631,27 @@ async def test_what_a_filter_could_not_read_is_refused(
     assert [refused.code for refused in raised] == [code]
 
 
-async def test_a_filter_with_a_bug_lets_nothing_through() -> None:
-    """The error is the caller's to see, and the transfer has no proper end."""
+@pytest.mark.parametrize("first", [b"data: a\n\n", b""])
+async def test_a_filter_with_a_bug_lets_nothing_through(first: bytes) -> None:
+    """The error is the caller's to see, and the transfer has no proper end; it had begun even
+    where the very first event was the one."""
     raised: list[BaseException] = []
 
     async def handler(request: web.BaseRequest) -> web.StreamResponse:
         try:
-            given = stream(b"data: a\n\n", b"data: crash\n\ndata: b\n\n")
+            given = stream(first, b"data: crash\n\ndata: b\n\n")
             return await relay(given, request, filters=[Rules()], stream_error=error)
         except KeyError as bug:
             raised.append(bug)
+            assert request.writer.output_size > 0
             raise ConnectionError from None
 
     async with serving(handler) as port, client(port) as (reader, writer):
         writer.write(GET)
         data = await reader.read(-1)
-    assert (b"data: a\n\n" in data, b"data: b" in data, data.endswith(b"0\r\n\r\n")) == (
-        True,
-        False,
-        False,
-    )
+    assert data.startswith(b"HTTP/1.1 200 OK\r\n")
+    assert (b"data: a\n\n" in data, b"data: b" in data) == (bool(first), False)
+    assert not data.endswith(b"0\r\n\r\n")
     assert len(raised) == 1
 
 

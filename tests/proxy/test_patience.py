@@ -1,0 +1,44 @@
+"""A limit on one wait at a time."""
+
+import asyncio
+
+from proxy.patience import Patience
+
+
+async def test_a_wait_that_lasts_too_long_is_told_once() -> None:
+    """Not before its limit, however long ago the last one was, and never again."""
+    lost: list[float] = []
+    loop = asyncio.get_running_loop()
+    patience = Patience(0.1, lambda: lost.append(loop.time()))
+    patience.begin()
+    patience.done()
+    await asyncio.sleep(0.15)
+    began = loop.time()
+    patience.begin()
+    await asyncio.sleep(0.3)
+    assert len(lost) == 1
+    assert 0.1 <= lost[0] - began < 0.2
+    patience.stop()
+
+
+async def test_many_short_waits_are_no_long_one() -> None:
+    """Progress starts the clock anew."""
+    lost: list[int] = []
+    patience = Patience(0.1, lambda: lost.append(1))
+    for _ in range(10):
+        patience.begin()
+        await asyncio.sleep(0.03)
+        patience.done()
+    patience.stop()
+    assert lost == []
+
+
+async def test_what_was_stopped_is_told_nothing() -> None:
+    """Neither a wait under way nor one that never began."""
+    lost: list[int] = []
+    patience = Patience(0.05, lambda: lost.append(1))
+    patience.begin()
+    patience.stop()
+    Patience(0.05, lambda: lost.append(2)).stop()
+    await asyncio.sleep(0.1)
+    assert lost == []
