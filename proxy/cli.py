@@ -7,7 +7,7 @@ it runs, so that quick verbs stay quick. Exit codes: 0 fine, 1 the thing asked a
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -32,6 +32,10 @@ _config = click.option(
 )
 
 
+class _NoNode(Exception):
+    """No node answers; the message says where it was looked for."""
+
+
 def main() -> None:
     """The console script."""
     sys.exit(run(sys.argv[1:]))
@@ -45,10 +49,12 @@ def run(arguments: Sequence[str]) -> int:
         click.echo(help_text.format_message(), err=True)
         return WRONG
     except click.UsageError as error:
-        return _fail(usage.words(error), usage.hint(error))
+        return _fail(usage.words(error, cli), usage.hint(error))
     except Invalid as error:
         click.echo(error.report(), err=True)
         return WRONG
+    except _NoNode as error:
+        return _fail(str(error), "transom serve", NO_NODE)
     except (click.Abort, KeyboardInterrupt):
         return INTERRUPTED
     return code if isinstance(code, int) else FINE
@@ -94,6 +100,10 @@ def check(config: str | None, show: bool, online: bool) -> int:
         from proxy.config.show import table
 
         click.echo(table(examined.effective))
+    from proxy.checkup import look
+
+    for warning in look(examined.config):
+        click.echo(f"warning: {warning}", err=True)
     if online:
         from proxy.ping import ping_all
 
@@ -142,18 +152,26 @@ def health(as_json: bool) -> int:
     """Ask the running node whether it is well."""
     import json
 
-    from proxy.config.sources import state_folder
-    from proxy.control import NoNode, ask
-
-    try:
-        answer = ask(state_folder(os.environ), "health")
-    except NoNode as error:
-        return _fail(str(error), "transom serve", NO_NODE)
+    answer = _ask("health")
     well = answer.get("ok") is True
     if as_json:
         click.echo(json.dumps(answer))
     click.echo("healthy" if well else "not healthy", err=True)
     return FINE if well else NOT_FINE
+
+
+@cli.command()
+def reload() -> int:
+    """Have the running node read its configuration again; waits for the verdict."""
+    answer = _ask("reload")
+    if answer.get("ok") is not True:
+        click.echo(str(answer.get("problems") or "error: the node did not reload"), err=True)
+        return WRONG
+    click.echo("reloaded", err=True)
+    waiting = answer.get("restart")
+    if isinstance(waiting, list) and waiting:
+        click.echo(f"warning: these wait for a restart: {', '.join(map(str, waiting))}", err=True)
+    return FINE
 
 
 @cli.command()
@@ -183,6 +201,16 @@ def _examined(given: Path | None) -> "Examined":
     if inert := examined.config.inert:
         click.echo(f"warning: not acted on in this version: {', '.join(inert)}", err=True)
     return examined
+
+
+def _ask(verb: str) -> Mapping[str, object]:
+    from proxy.config.sources import state_folder
+    from proxy.control import NoNode, ask
+
+    try:
+        return ask(state_folder(os.environ), verb)
+    except NoNode as error:
+        raise _NoNode(str(error)) from None
 
 
 def _refuse_rivals() -> None:

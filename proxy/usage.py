@@ -11,8 +11,8 @@ import click
 from proxy.problems import near
 
 
-def words(error: click.UsageError) -> str:
-    """One line for `error`, made of our own names only."""
+def words(error: click.UsageError, group: click.Group) -> str:
+    """One line for `error` of a verb of `group`, made of our own names only."""
     match error:
         case click.exceptions.NoSuchCommand():
             return f"there is no such verb{near(error.command_name, _verbs(error.ctx))}"
@@ -23,7 +23,9 @@ def words(error: click.UsageError) -> str:
         case click.BadParameter():
             return f"{_name(error.param)} does not take this value{_choices(error.param)}"
         case click.BadOptionUsage():
-            known = error.option_name if error.option_name in _options(error.ctx) else "an option"
+            # This error does not know its verb.
+            ours = {name for verb in group.commands.values() for name in _names(verb)}
+            known = error.option_name if error.option_name in ours else "an option"
             return f"{known} is used wrongly; it takes one value, or none if it is a switch"
         case _:
             return "there are more arguments than this verb takes"
@@ -58,3 +60,7 @@ def _verbs(context: click.Context | None) -> Iterable[str]:
 def _options(context: click.Context | None) -> set[str]:
     parameters = context.command.get_params(context) if context else []
     return {name for parameter in parameters for name in parameter.opts}
+
+
+def _names(verb: click.Command) -> set[str]:
+    return {name for parameter in verb.params for name in parameter.opts}

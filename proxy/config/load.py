@@ -57,6 +57,11 @@ def examine(path: Path | None, environ: Mapping[str, str]) -> Examined:
     reading.finish()
     order = {key.path: number for number, key in enumerate(keys.SINGLE)}
     effective = sorted(reading.effective, key=lambda item: order.get(item.path, len(order)))
+    # An empty address stands for one that depends on the environment.
+    effective = [
+        replace(item, value=config.state_url) if item.path == keys.STATE_URL.path else item
+        for item in effective
+    ]
     return Examined(replace(config, inert=tuple(reading.inert)), found, tuple(effective))
 
 
@@ -133,13 +138,11 @@ def _upstreams(
     if rows:
         found = (_upstream(row, folder, environ) for row in rows)
         return tuple(upstream for upstream in found if upstream)
-    for upstream in DEFAULT_UPSTREAMS:
+    for number, upstream in enumerate(DEFAULT_UPSTREAMS):
         for name in ("name", "leg", "base_url", "dialects", "auth"):
             value = getattr(upstream, name)
             shown = list(value) if isinstance(value, tuple) else str(value)
-            reading.effective.append(
-                Effective(f"upstream.{upstream.name}.{name}", shown, "default")
-            )
+            reading.effective.append(Effective(f"upstream[{number}].{name}", shown, "default"))
     return DEFAULT_UPSTREAMS
 
 

@@ -381,5 +381,7 @@ def test_origins_of_settings_are_kept(house: Path) -> None:
     assert origins["listen.max_body"] == "default"
     assert origins["tool[0].match"] == f"{path}:5"
     assert origins["tool[0].trust"] == "default"
-    assert origins["upstream.home.base_url"] == "default"
+    assert origins["upstream[2].base_url"] == "default"
+    values = {item.path: item.value for item in examined.effective}
+    assert values["state.url"] == f"sqlite://{house}/.local/state/transom/transom.db"
     assert len(origins) == len(examined.effective)

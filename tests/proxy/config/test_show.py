@@ -22,6 +22,11 @@ def test_a_value_reads_back(value: object) -> None:
     assert text.isprintable()
 
 
+def test_what_steers_a_terminal_is_escaped() -> None:
+    """Controls, bidi marks and invisible letters are shown by number."""
+    assert toml('a"\\\x1b\u202e\U000e0041é') == r'"a\"\\\u001b\u202e\U000e0041é"'
+
+
 def test_settings_stand_in_a_column_with_their_origin() -> None:
     """Origins line up; the hash of a token is not shown."""
     shown = table(
