@@ -198,9 +198,9 @@ _ALL: Final = (
         "upstream-timeout",
         504,
         "error",
-        "The upstream {upstream} did not answer in time: {phase}.",
+        "The upstream {upstream} did not answer in time {phase}.",
         "Try again later, or raise the limit under `[timeouts]`.",
-        {"upstream": "for this model", "phase": "no answer came"},
+        {"upstream": "for this model", "phase": ""},
     ),
     Notice(
         "secrets-unreadable",
@@ -260,9 +260,9 @@ _ALL: Final = (
         "proof-failed",
         400,
         "error",
-        "Kept from the cloud: what was about to leave is not what was screened, at {places}.",
+        "Kept from the cloud: what was about to leave {places} is not what was screened.",
         "This is a bug in Transom. Please report it with the request id; nothing was sent.",
-        {"places": "a place named in the log"},
+        {"places": ""},
     ),
     Notice(
         "client-unknown",
@@ -330,7 +330,8 @@ def words(code: str, facts: Mapping[str, str]) -> str:
     notice = NOTICES[code]
     known = {name: one_line(facts.get(name, "")) or empty for name, empty in notice.facts.items()}
     says, hint = notice.says.format_map(known), notice.hint.format_map(known)
-    return f"[{code}] {says} ({hint})"
+    # A fact that is nothing leaves a blank behind.
+    return " ".join(f"[{code}] {says} ({hint})".split()).replace(" .", ".")
 
 
 def headers(code: str, *, retry_after: int = 60) -> dict[str, str]:
