@@ -79,11 +79,13 @@ async def relay(
     filters: Sequence[Filter] = (),
     stream_error: Callable[[Refused], bytes],
     failed: Callable[[Observer, BaseException], None] | None = None,
+    broke: Callable[[Refused], None] | None = None,
 ) -> web.StreamResponse:
     """Hand `answer` to the client of `request`; returns once its last byte was written.
 
     Without filters the client gets the bytes that came, chunk by chunk, and no chunk waits for
-    another. Observers read copies. `failed` is told which observer raised, and what.
+    another. Observers read copies. `failed` is told which observer raised, and what; `broke` is
+    told why an answer ended as a broken transfer.
 
     A stream that breaks off between two events ends with `stream_error`, an event of the caller's
     dialect. One that breaks off within an event, and every whole answer, ends as a broken
@@ -99,7 +101,10 @@ async def relay(
             filters = ()
         response = await _begin(answer, request, extra_headers, filtered=bool(filters))
         chunks = _filtered(answer, filters) if filters else answer.chunks
-        await _pour(answer, chunks, request, response, copies, stream_error)
+        if broken := await _pour(answer, chunks, request, response, copies, stream_error):
+            _break(request)
+            if broke is not None:
+                broke(broken)
         return response
     finally:
         answer.close()
@@ -144,10 +149,11 @@ async def _pour(
     response: web.StreamResponse,
     copies: Copies,
     stream_error: Callable[[Refused], bytes],
-) -> None:
+) -> Refused | None:
+    """Write the chunks; returns why they broke off where the client cannot be told in the body."""
     transport = request.transport
     if transport is None:  # the client has left
-        return
+        return None
     edge = Edge(answer.stream)
     patience = Patience(answer.idle, transport.abort)
     try:
@@ -160,8 +166,7 @@ async def _pour(
                 patience.done()
         except Refused as broken:
             if not edge.clean or response.content_length is not None or not answer.stream:
-                _break(request, transport)
-                return
+                return broken
             await response.write(stream_error(broken))
         await response.write_eof()
     except ConnectionError:
@@ -170,6 +175,7 @@ async def _pour(
         patience.stop()
         # An answer that was begun has begun, so that nobody begins another on this connection.
         _send_head(request.writer)
+    return None
 
 
 async def _filtered(answer: Answer, filters: Sequence[Filter]) -> AsyncIterator[bytes]:
@@ -207,9 +213,11 @@ def _through(filters: Sequence[Filter], events: Iterable[Event], *, ended: bool 
     return b"".join(event.raw for event in events)
 
 
-def _break(request: web.BaseRequest, transport: asyncio.Transport) -> None:
+def _break(request: web.BaseRequest) -> None:
     """End the transfer so that the client sees it broken, after what was already written."""
-    _send_head(request.writer)
+    transport = request.transport
+    if transport is None:
+        return
     if request.version < HttpVersion11:
         # The end of the connection is the end of its body: only a reset says that this was not it.
         socket = transport.get_extra_info("socket")

@@ -242,9 +242,11 @@ async def test_half_an_event_or_half_an_answer_is_a_broken_transfer(
     given: Callable[[], Answer],
 ) -> None:
     """All that came is passed on, nothing is made up, and the end is never a proper one."""
-    head, body = await sent(given())
+    told: list[Refused] = []
+    head, body = await sent(given(), broke=told.append)
     joined, ended = unchunked(body)
     assert b" 200 " in head
+    assert told == [GONE]
     assert (ended, ERROR in joined) == (False, False)
     first = [step async for step in _until_broken(given())]
     assert joined == b"".join(first)
@@ -409,12 +411,13 @@ async def test_an_answer_is_closed_in_every_case() -> None:
     assert closed == ["end", "broken"]
 
 
-@pytest.mark.parametrize("first", [b"", b"data: 1\n\n"])
+@pytest.mark.parametrize("first", [b"", b"data: 1\n\n", b"half"])
 async def test_a_client_that_has_left_ends_the_relay_by_itself(first: bytes) -> None:
-    """Also under a server that cancels nothing: before the head, and at the next chunk."""
+    """Also under a server that cancels nothing: before the head, at the next chunk, at a break."""
     begin, go, over = asyncio.Event(), asyncio.Event(), asyncio.Event()
     closed = asyncio.Event()
-    given = stream(first, go, *[b"data: 2\n\n", 0.01] * 200, close=closed.set)
+    rest: list[Step] = [GONE] if first == b"half" else [b"data: 2\n\n", 0.01] * 200
+    given = stream(first, go, *rest, close=closed.set)
 
     async def handler(request: web.BaseRequest) -> web.StreamResponse:
         if not first:
