@@ -19,7 +19,8 @@ def load_key(path: Path, *, create: bool) -> bytes:
     if create:
         _create(path)
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        # Not blocking, or a pipe in the key's place would hold the start for ever.
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except FileNotFoundError:
         raise StateRefused(
             f"the state key {path} is missing beside an existing database;"
@@ -27,7 +28,7 @@ def load_key(path: Path, *, create: bool) -> bytes:
         ) from None
     except OSError as error:
         raise StateRefused(f"the state key {path} cannot be read: {error.strerror}") from None
-    with os.fdopen(descriptor, "rb") as file:
+    try:
         mode = os.fstat(descriptor).st_mode
         if not stat.S_ISREG(mode):
             raise StateRefused(f"the state key {path} is not a file; name a file of 32 bytes")
@@ -36,7 +37,9 @@ def load_key(path: Path, *, create: bool) -> bytes:
             raise StateRefused(
                 f"the state key {path} is open to group or world; run: chmod 600 {path}"
             )
-        key = file.read(KEY_BYTES + 1)
+        key = os.read(descriptor, KEY_BYTES + 1)
+    finally:
+        os.close(descriptor)
     if len(key) != KEY_BYTES:
         raise StateRefused(f"the state key {path} is not {KEY_BYTES} bytes long; restore the file")
     return key

@@ -1,0 +1,342 @@
+"""The ledger: who a framed unit is, and that its frame stays."""
+
+import asyncio
+import dataclasses
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from policies.conversation import Conversation, Unit
+from policies.decision import Decision, Frame, FrameRow, Leg, Remembered
+from proxy.errors import Refused
+from proxy.ledger import Ledger
+from proxy.state import StateError, open_store
+from proxy.state.base import Claim
+from proxy.state.memory import MemoryStore
+
+KEY = bytes(range(32))
+UNIT = Unit(("messages", 0), "text", "tool:read", tool="read", call="call_1")
+
+
+def conversation(*units: Unit, dialect: str = "anthropic_messages") -> Conversation:
+    return Conversation(dialect, "m", False, (), (), 0, units, (), ())
+
+
+def framed(rows: Iterable[FrameRow], known: Mapping[int, FrameRow] | None = None) -> Decision:
+    frames = [Frame(number, row, known=False) for number, row in enumerate(rows)]
+    return Decision(
+        Leg.CLOUD,
+        tuple(
+            Frame(frame.unit, known[frame.unit], known=True)
+            if known and frame.unit in known
+            else frame
+            for frame in frames
+        ),
+    )
+
+
+def row(number: int) -> FrameRow:
+    return FrameRow(f"{number:032x}", "read", intro=number % 2 == 0)
+
+
+class Watched(MemoryStore):
+    """Counts calls."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reads: list[int] = []
+        self.writes: list[int] = []
+
+    async def frames(self, digests: Sequence[bytes]) -> Mapping[bytes, FrameRow]:
+        self.reads.append(len(digests))
+        return await super().frames(digests)
+
+    async def claim_frames(self, claims: Sequence[Claim]) -> Mapping[bytes, FrameRow]:
+        self.writes.append(len(claims))
+        return await super().claim_frames(claims)
+
+
+class Broken(MemoryStore):
+    """Can neither read nor write."""
+
+    async def frames(self, digests: Sequence[bytes]) -> Mapping[bytes, FrameRow]:
+        raise StateError("the state failed: OperationalError")
+
+    async def claim_frames(self, claims: Sequence[Claim]) -> Mapping[bytes, FrameRow]:
+        raise StateError("the state did not answer in time")
+
+
+async def test_a_unit_keeps_its_row_on_every_later_turn() -> None:
+    """Claimed once, recalled ever after, also by a ledger that starts anew on the same store."""
+    store = Watched()
+    first = conversation(UNIT)
+    ledger = Ledger(store, KEY)
+    assert await ledger.recall("laptop", first) == Remembered({})
+    claimed = await ledger.claim("laptop", first, framed([row(1)]))
+    assert claimed.rows == {0: row(1)}
+    for one in (ledger, Ledger(store, KEY)):
+        assert (await one.recall("laptop", first)).rows == {0: row(1)}
+        assert (await one.claim("laptop", first, framed([row(2)]))).rows == {0: row(1)}
+
+
+async def test_known_rows_need_no_read_and_no_transaction() -> None:
+    """Hits are answered from memory; a decision without new frames writes nothing."""
+    store = Watched()
+    ledger = Ledger(store, KEY)
+    turn = conversation(UNIT, dataclasses.replace(UNIT, part=1))
+    await ledger.recall("laptop", turn)
+    await ledger.claim("laptop", turn, framed([row(1), row(2)]))
+    remembered = await ledger.recall("laptop", turn)
+    claimed = await ledger.claim("laptop", turn, framed([row(8), row(9)], remembered.rows))
+    assert claimed.rows == {0: row(1), 1: row(2)}
+    assert (await ledger.claim("laptop", turn, Decision(Leg.LOCAL))).rows == {}
+    assert (store.reads, store.writes) == ([2], [2])
+
+
+async def test_a_turn_reads_and_writes_only_what_is_new() -> None:
+    """One batched read of what memory does not hold, one write of the new frames; all rows come
+    back in the order of the frames."""
+    store = Watched()
+    ledger = Ledger(store, KEY)
+    old = [dataclasses.replace(UNIT, call=f"c{number}") for number in range(5)]
+    await ledger.claim("laptop", conversation(*old), framed(map(row, range(5))))
+    turn = conversation(*old, UNIT, dataclasses.replace(UNIT, part=1))
+    remembered = await ledger.recall("laptop", turn)
+    assert remembered.rows == {number: row(number) for number in range(5)}
+    claimed = await ledger.claim("laptop", turn, framed(map(row, range(7)), remembered.rows))
+    assert list(claimed.rows.items()) == [(number, row(number)) for number in range(7)]
+    assert (store.reads, store.writes) == ([2], [5, 2])
+    assert claimed.texts(turn.units) == dict.fromkeys(range(7), "text")
+
+
+async def test_frames_need_not_cover_all_units() -> None:
+    """Units that are not framed take no part: numbers are those of the conversation."""
+    ledger = Ledger(MemoryStore(), KEY)
+    turn = conversation(*(dataclasses.replace(UNIT, call=f"c{number}") for number in range(4)))
+    decision = Decision(Leg.CLOUD, (Frame(1, row(1), known=False), Frame(3, row(3), known=False)))
+    assert (await ledger.claim("laptop", turn, decision)).rows == {1: row(1), 3: row(3)}
+    assert (await ledger.recall("laptop", turn)).rows == {1: row(1), 3: row(3)}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"call": "call_2"},
+        {"tool": "mail"},
+        {"part": 1},
+        {"text": "text "},
+        {"inner": ("stdout",)},
+        {"call": ""},
+    ],
+    ids=str,
+)
+async def test_what_makes_a_unit_another(change: dict[str, str]) -> None:
+    """Call, tool, part, leaf and text are identity: with another one the unit is unknown."""
+    ledger = Ledger(MemoryStore(), KEY)
+    await ledger.claim("laptop", conversation(UNIT), framed([row(1)]))
+    other = conversation(dataclasses.replace(UNIT, **change))
+    assert (await ledger.recall("laptop", other)).rows == {}
+
+
+async def test_client_dialect_and_key_are_identity() -> None:
+    """What one client or dialect has claimed another does not know, nor does another key."""
+    store = MemoryStore()
+    await Ledger(store, KEY).claim("laptop", conversation(UNIT), framed([row(1)]))
+    ledger = Ledger(store, KEY)
+    assert (await ledger.recall("phone", conversation(UNIT))).rows == {}
+    assert (await ledger.recall("laptop", conversation(UNIT, dialect="openai_chat"))).rows == {}
+    foreign = Ledger(store, bytes(32))
+    assert (await foreign.recall("laptop", conversation(UNIT))).rows == {}
+
+
+async def test_position_and_packaging_are_not_identity() -> None:
+    """A client may move and merge: address, message, source and the like do not count."""
+    ledger = Ledger(MemoryStore(), KEY)
+    await ledger.claim("laptop", conversation(UNIT), framed([row(1)]))
+    moved = dataclasses.replace(
+        UNIT, address=("messages", 9, "content"), source="tool:other", message=9, answered=True
+    )
+    before = dataclasses.replace(UNIT, call="call_0")
+    assert (await ledger.recall("laptop", conversation(before, moved))).rows == {1: row(1)}
+
+
+async def test_without_call_ids_equal_units_are_told_apart_by_their_rank() -> None:
+    """The first of two equal results stays the first, whatever comes between or behind."""
+    ledger = Ledger(MemoryStore(), KEY)
+    bare = dataclasses.replace(UNIT, call="", part=3)
+    other = dataclasses.replace(bare, text="other")
+    leaf = dataclasses.replace(bare, inner=("stdout",))
+    await ledger.claim("laptop", conversation(bare, leaf), framed([row(1), row(2)]))
+    grown = conversation(other, bare, UNIT, bare, leaf, dataclasses.replace(bare, part=0))
+    assert (await ledger.recall("laptop", grown)).rows == {1: row(1), 4: row(2)}
+    decision = Decision(Leg.CLOUD, (Frame(3, row(4), known=False), Frame(5, row(6), known=False)))
+    assert (await ledger.claim("laptop", grown, decision)).rows == {3: row(4), 5: row(6)}
+
+
+async def test_the_same_unit_twice_in_one_body_has_one_row() -> None:
+    """Two units with equal identity share the row of the first, claimed in one go."""
+    ledger = Ledger(MemoryStore(), KEY)
+    twice = conversation(UNIT, UNIT)
+    assert (await ledger.claim("laptop", twice, framed([row(1), row(2)]))).rows == {
+        0: row(1),
+        1: row(1),
+    }
+
+
+async def test_lone_surrogates_have_an_identity() -> None:
+    """They pass on local legs, so a unit that holds one is remembered like any other."""
+    ledger = Ledger(MemoryStore(), KEY)
+    odd = conversation(dataclasses.replace(UNIT, text="\ud800", call="\udfff", inner=("\ud800", 3)))
+    await ledger.claim("laptop", odd, framed([row(1)]))
+    assert (await ledger.recall("laptop", odd)).rows == {0: row(1)}
+
+
+FIELDS = st.tuples(*[st.sampled_from(["", "a", "b", "ab", "\x00", "call", "0"])] * 4)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(FIELDS, min_size=2, max_size=6, unique=True), st.booleans())
+async def test_no_two_identities_run_into_the_same_bytes(
+    fields: list[tuple[str, str, str, str]], leaves: bool
+) -> None:
+    """Moving characters from one field to the next gives another unit."""
+    ledger = Ledger(MemoryStore(), KEY)
+    units = [
+        dataclasses.replace(UNIT, call=f"x{a}", tool=b, text=c, inner=(d,) if leaves else (d, 0))
+        for a, b, c, d in fields
+    ]
+    digests = ledger._digests("laptop", conversation(*units), range(len(units)))
+    assert all(one != other for one, other in combinations(digests.values(), 2))
+
+
+async def test_the_memory_in_front_is_bounded_and_keeps_what_is_used() -> None:
+    """The oldest hit goes first; one that was asked for is not the oldest."""
+    store = Watched()
+    ledger = Ledger(store, KEY, most_hits=2)
+    turns = [conversation(dataclasses.replace(UNIT, call=f"c{number}")) for number in range(3)]
+    for number in (0, 1):
+        await ledger.claim("laptop", turns[number], framed([row(number)]))
+    await ledger.recall("laptop", turns[0])
+    await ledger.claim("laptop", turns[2], framed([row(2)]))
+    for number in (0, 2, 1):
+        assert (await ledger.recall("laptop", turns[number])).rows == {0: row(number)}
+    assert store.reads == [1]
+
+
+async def test_a_state_that_fails_is_a_refusal() -> None:
+    """Neither reading nor writing fails silently; the refusal carries no words of the database."""
+    ledger = Ledger(Broken(), KEY)
+    with pytest.raises(Refused) as reading:
+        await ledger.recall("laptop", conversation(UNIT))
+    with pytest.raises(Refused) as writing:
+        await ledger.claim("laptop", conversation(UNIT), framed([row(1)]))
+    assert reading.value.code == writing.value.code == "state-unavailable"
+    assert not reading.value.facts
+    assert not writing.value.facts
+
+
+async def test_a_local_leg_can_go_on_with_fresh_nonces() -> None:
+    """Without a ledger the proposed rows hold, for this request only."""
+    ledger = Ledger(Broken(), KEY)
+    assert ledger.unclaimed(framed([row(1), row(2)], {0: row(7)})).rows == {0: row(7), 1: row(2)}
+
+
+async def test_no_nonce_shows_in_what_is_printed() -> None:
+    """Rows and what holds them hide the nonce when they are shown."""
+    ledger = Ledger(MemoryStore(), KEY)
+    claimed = await ledger.claim("laptop", conversation(UNIT), framed([row(0xBEEF)]))
+    assert "beef" not in repr(claimed) + repr(framed([row(0xBEEF)])) + repr(ledger)
+
+
+SCRIPT = """
+import asyncio, json, os, pathlib, secrets, signal, sys
+from policies.conversation import Conversation, Unit
+from policies.decision import Decision, Frame, FrameRow, Leg
+from proxy.ledger import Ledger
+from proxy.state import open_store
+
+path, times, then = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+units = tuple(Unit(("m", n), f"text {n}", "tool:r", tool="r", call=f"c{n}") for n in range(3))
+conversation = Conversation("anthropic_messages", "m", False, (), (), 0, units, (), ())
+
+async def ask(ledger):
+    remembered = await ledger.recall("laptop", conversation)
+    nonce = secrets.token_hex(16)
+    rows = [FrameRow(nonce, "r", intro=n == 0) for n in range(3)]
+    frames = tuple(
+        Frame(n, remembered.rows.get(n, row), known=n in remembered.rows)
+        for n, row in enumerate(rows)
+    )
+    claimed = await ledger.claim("laptop", conversation, Decision(Leg.CLOUD, frames))
+    return [claimed.rows[n].nonce for n in range(3)]
+
+async def main():
+    store = open_store(f"sqlite://{path}")
+    ledger = Ledger(store, store.key)
+    sys.stdin.readline()
+    answers = await asyncio.gather(*(ask(ledger) for _ in range(times)))
+    print(json.dumps(answers), flush=True)
+    if then == "die":
+        os.kill(os.getpid(), signal.SIGKILL)
+    await store.close()
+
+asyncio.run(main())
+"""
+
+
+def _start(path: Path, times: int, then: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-c", SCRIPT, str(path), str(times), then],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+
+
+def test_two_processes_and_many_identical_first_requests_get_one_nonce(tmp_path: Path) -> None:
+    """2 processes x 25 parallel first requests on one file: every answer is the same."""
+    processes = [_start(tmp_path / "transom.db", 25, "close") for _ in range(2)]
+    for process in processes:
+        assert process.stdin
+        process.stdin.write(b"\n")
+        process.stdin.flush()
+    answers = [answer for one in processes for answer in json.loads(one.communicate()[0])]
+    assert [process.returncode for process in processes] == [0, 0]
+    assert len(answers) == 50
+    assert len({nonce for answer in answers for nonce in answer}) == 1
+
+
+async def test_a_claim_survives_a_kill_before_the_request_was_sent(tmp_path: Path) -> None:
+    """SIGKILL right after the claim: the next process recalls the same rows."""
+    process = _start(tmp_path / "transom.db", 1, "die")
+    answer = json.loads(process.communicate(b"\n")[0])
+    assert process.returncode == -signal.SIGKILL
+    store = open_store(f"sqlite://{tmp_path / 'transom.db'}")
+    units = tuple(Unit(("x",), f"text {n}", "", tool="r", call=f"c{n}") for n in range(3))
+    remembered = await Ledger(store, store.key).recall("laptop", conversation(*units))
+    await store.close()
+    assert [[remembered.rows[number].nonce for number in range(3)]] == answer
+    assert [remembered.rows[number].intro for number in range(3)] == [True, False, False]
+
+
+async def test_parallel_first_requests_in_one_process_agree(tmp_path: Path) -> None:
+    """All of them recall nothing, all claim, one wins."""
+    store = open_store(f"sqlite://{tmp_path / 'transom.db'}")
+    ledger = Ledger(store, store.key)
+    turn = conversation(UNIT)
+    assert all(
+        not one.rows
+        for one in await asyncio.gather(*(ledger.recall("laptop", turn) for _ in range(20)))
+    )
+    claims = await asyncio.gather(
+        *(ledger.claim("laptop", turn, framed([row(number)])) for number in range(20))
+    )
+    await store.close()
+    assert len({claimed.rows[0] for claimed in claims}) == 1
