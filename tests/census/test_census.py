@@ -16,6 +16,7 @@ from policies.decision import Leg
 from policies.notices import NOTICES
 from proxy.app import Node, running
 from proxy.config import Config, Listen, UpstreamSettings
+from proxy.demo.files import nsec
 from proxy.demo.upstream import Recorded, Reply, ScriptedUpstream
 from proxy.endpoints import GROUPS, TABLE, Endpoint, Treatment
 from tests.census.fixtures import (
@@ -252,3 +253,41 @@ async def test_the_references_list_of_paths_is_in_the_table():
     known = {(row.family, row.method, row.path) for row in TABLE}
     missing = [line for line in listed if line and tuple(line.split(" ")) not in known]
     assert not missing
+
+
+READ = [row for row in RELAYED if takes_body(row)]
+
+
+@pytest.mark.parametrize("row", READ, ids=name)
+async def test_a_secret_leaves_in_no_coding(row, quiet_house):
+    """A key that fits no coding's alphabet, as a value and as a member's name."""
+    case = case_for(row)
+    plain = json.loads(case.body)
+    for secret in ({"note": nsec()}, {nsec(): "note"}):
+        hidden = replace(case, body=json.dumps({**plain, "metadata": secret}).encode())
+        for label, change in GOOD_CODINGS.items():
+            code = await quiet_house.nothing_leaves(change(hidden))
+            assert code == "egress-blocked", label
+        for label, change in BAD_CODINGS.items():
+            code = await quiet_house.nothing_leaves(change(hidden))
+            assert code in ("coding-unknown", "body-invalid"), label
+
+
+def beside(row: Endpoint) -> list[Case]:
+    """A key in each place that is not the body."""
+    case = case_for(row)
+    spelled = [
+        replace(case, headers={**case.headers, "x-note": nsec()}),
+        replace(case, headers={**case.headers, f"x-{nsec()}": "note"}),
+        replace(case, target=f"{case.target}?note={nsec()}"),
+    ]
+    if row.path.endswith(("{id}", "{model}")):
+        spelled.append(replace(case, target=case.target.rpartition("/")[0] + "/" + nsec()))
+    return spelled
+
+
+@pytest.mark.parametrize("row", READ, ids=name)
+async def test_a_secret_leaves_in_no_header_and_no_address(row, quiet_house):
+    """What stands beside a body is read as the body is."""
+    for case in beside(row):
+        assert await quiet_house.nothing_leaves(case) == "egress-blocked"
