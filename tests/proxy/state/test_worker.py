@@ -46,7 +46,7 @@ async def test_a_failing_batch_leaves_nothing_behind() -> None:
         connection.execute("nonsense")
 
     for work in (broken, ended):
-        with pytest.raises(StateError, match="OperationalError$"):
+        with pytest.raises(StateError, match=r"OperationalError$"):
             await worker.call(work)
     tables = "SELECT count(*) FROM sqlite_master"
     assert await worker.call(lambda connection: connection.execute(tables).fetchone()) == (0,)
