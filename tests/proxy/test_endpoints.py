@@ -4,7 +4,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.dialects import ALL
 from proxy.endpoints import GROUPS, TABLE, Match, Treatment, match, nearest
 from proxy.errors import Refused
 
@@ -53,26 +52,6 @@ def test_every_row_is_reachable(row):
         refused = refusal(row.method, target, headers_for(row.family))
         assert refused.code == "endpoint-refused"
         assert refused.facts == {"endpoint": row.path, "group": row.group}
-
-
-def test_refused_rows_have_a_group_and_others_have_none():
-    """What is refused can be opened by name; nothing else can be closed or opened."""
-    for row in TABLE:
-        assert bool(row.group) == (row.treatment is Treatment.REFUSED), row
-        assert row.leaves <= (row.treatment is Treatment.REFUSED), row
-
-
-def test_every_row_is_read_and_dressed_by_a_dialect_that_exists():
-    """The names in the table are those of the dialects, each of the row's own family."""
-    for row in TABLE:
-        assert ALL[row.dress].family == (row.family or "openai"), row
-        assert ALL[row.dialect].family == (row.family or "openai"), row
-
-
-def test_rows_are_unique():
-    """No two rows say the same about one family's address."""
-    keys = [(row.family, row.method, row.path) for row in TABLE]
-    assert len(keys) == len(set(keys))
 
 
 @pytest.mark.parametrize(
