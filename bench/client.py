@@ -1,0 +1,117 @@
+"""A client that costs little itself: one connection, one request after the other, raw sockets."""
+
+import asyncio
+import re
+import time
+from collections.abc import Callable, Sequence
+
+_STAMP = re.compile(rb"at=(\d+);")
+_STATUS = re.compile(rb"HTTP/1\.1 (\d{3})")
+
+
+class Connection(asyncio.Protocol):
+    """Keeps its connection alive; `ask` sends one request and waits for the whole answer."""
+
+    def __init__(self) -> None:
+        self.delays: list[int] = []  # ns between an event's leaving upstream and its coming here
+        self.first = 0.0
+        self._answer: asyncio.Future[None] | None = None
+        self._seen = bytearray()
+        self._left = -1
+        self._chunked = False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self.transport = transport
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._answer is not None and not self._answer.done():
+            self._answer.set_exception(exc or ConnectionResetError("the answer was cut short"))
+
+    def data_received(self, data: bytes) -> None:
+        now = time.monotonic_ns()
+        self.first = self.first or now / 1e9
+        self.delays += [now - int(stamp) for stamp in _STAMP.findall(data)]
+        self._seen += data
+        if self._left < 0 and not self._chunked:
+            self._begin()
+        if self._chunked:
+            done = self._seen.endswith(b"0\r\n\r\n")
+        else:
+            done = 0 <= self._left <= len(self._seen)
+        if done and self._answer is not None and not self._answer.done():
+            self._answer.set_result(None)
+
+    def _begin(self) -> None:
+        end = self._seen.find(b"\r\n\r\n")
+        if end < 0:
+            return
+        head = bytes(self._seen[:end]).lower()
+        if (status := _STATUS.match(bytes(self._seen[:end]))) is None or status[1] != b"200":
+            raise RuntimeError(f"unexpected answer: {bytes(self._seen[:600])!r}")
+        self._chunked = b"transfer-encoding: chunked" in head
+        if not self._chunked:
+            length = re.search(rb"content-length: *(\d+)", head)
+            self._left = end + 4 + int(length[1] if length else 0)
+
+    async def ask(self, request: Sequence[bytes]) -> float:
+        """Seconds from the first byte sent to the last byte of the answer."""
+        self._answer = asyncio.get_running_loop().create_future()
+        self._seen.clear()
+        self._left, self._chunked, self.first = -1, False, 0.0
+        begun = time.monotonic()
+        self.transport.writelines(request)
+        await asyncio.wait_for(self._answer, 30)
+        return time.monotonic() - begun
+
+
+async def connect(url: str) -> Connection:
+    """A connection to `http://HOST:PORT`."""
+    host, _, port = url.removeprefix("http://").rpartition(":")
+    _, connection = await asyncio.get_running_loop().create_connection(Connection, host, int(port))
+    return connection
+
+
+Request = Callable[[], Sequence[bytes]]
+
+
+async def latencies(url: str, request: Request, seconds: float, least: int) -> list[float]:
+    """Times of requests made one after the other for `seconds`, or at least `least` of them."""
+    connection = await connect(url)
+    times: list[float] = []
+    end = time.monotonic() + seconds
+    while len(times) < least or time.monotonic() < end:
+        times.append(await connection.ask(request()))
+    connection.transport.close()
+    return times
+
+
+async def load(url: str, request: Request, seconds: float, clients: int) -> tuple[int, float]:
+    """Requests answered, and in how many seconds, by `clients` connections that never pause."""
+    connections = await asyncio.gather(*(connect(url) for _ in range(clients)))
+    begun = time.monotonic()
+
+    async def loop(connection: Connection) -> int:
+        count = 0
+        while time.monotonic() - begun < seconds:
+            await connection.ask(request())
+            count += 1
+        connection.transport.close()
+        return count
+
+    counts = await asyncio.gather(*map(loop, connections))
+    return sum(counts), time.monotonic() - begun
+
+
+async def streams(url: str, request: Request, clients: int) -> tuple[list[float], list[float]]:
+    """Waits for the first byte and delays of single events, in seconds, over parallel streams."""
+    connections = await asyncio.gather(*(connect(url) for _ in range(clients)))
+
+    async def one(connection: Connection) -> float:
+        begun = time.monotonic()
+        await connection.ask(request())
+        connection.transport.close()
+        return connection.first - begun
+
+    firsts = await asyncio.gather(*map(one, connections))
+    return list(firsts), [ns / 1e9 for c in connections for ns in c.delays]
