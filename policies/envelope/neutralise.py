@@ -14,8 +14,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 
-import regex  # type: ignore[import-untyped]
-
 from policies.envelope import tables
 from policies.envelope.escapes import Span, decode, trace
 from policies.envelope.markers import REPLACEMENT
@@ -36,6 +34,8 @@ _CANDIDATE = re.compile(
     r"_(?=[\x00-\x20\x7f\\abfnrtv0]*(?:[dD][aA" + _PASSED + r"]|[\x80-\U0010ffff]))"
     rf"(?<=[oOrRmMnN{_PASSED}][mMnN{_PASSED}]_)"
 )
+
+_PIECE = 4096
 
 _Steps = tuple[tuple[int, int], ...]
 _HIDDEN: _Steps = ((-1, 0),)
@@ -137,12 +137,20 @@ def _walk(text: str, at: int, step: int, word: str) -> int | None:
 
 def _past_hidden(text: str, index: int, step: int) -> int:
     """The next index that is not a hidden character, at the speed of the matcher."""
-    forward, backward = _hidden_runs()
+    run = _hidden_run()
     if step > 0:
-        match = forward.match(text, index)
-        return match.end() if match else index + 1
-    match = backward.match(text, 0, index + 1)
-    return match.start() - 1 if match else index - 1
+        match = run.match(text, index)
+        assert match is not None
+        return match.end()
+    # Backwards there is no matcher: pieces are turned round.
+    passed, size = _PIECE, _PIECE
+    while passed == size and index >= 0:
+        piece = text[max(0, index + 1 - _PIECE) : index + 1][::-1]
+        match = run.match(piece)
+        assert match is not None
+        passed, size = match.end(), len(piece)
+        index -= passed
+    return index
 
 
 def _code_points(ranges: str) -> Iterator[str]:
@@ -191,7 +199,13 @@ def _fit(reading: str, word: str) -> tuple[int, int]:
 
 
 @cache
-def _hidden_runs() -> tuple[regex.Pattern[str], regex.Pattern[str]]:
-    """Runs of characters that are hidden and nothing else, read forwards and backwards."""
-    plain = "".join(re.escape(char) for char, folds in _folds().items() if folds == ("",))
-    return regex.compile(f"[{plain}]+"), regex.compile(f"(?r)[{plain}]+")
+def _hidden_run() -> re.Pattern[str]:
+    """A run, also an empty one, of characters that are hidden and nothing else."""
+    plain = sorted(ord(char) for char, readings in _folds().items() if readings == ("",))
+    ranges: list[tuple[int, int]] = []
+    for code in plain:
+        if ranges and ranges[-1][1] == code - 1:
+            ranges[-1] = ranges[-1][0], code
+        else:
+            ranges.append((code, code))
+    return re.compile("[" + "".join(f"\\U{a:08x}-\\U{b:08x}" for a, b in ranges) + "]*")

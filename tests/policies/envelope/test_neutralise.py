@@ -132,6 +132,14 @@ def test_escaped_text_stays_escaped_text() -> None:
     assert json.loads(result) == {"a": f"[[END_{REPLACEMENT} nonce={'a' * 32}]]", "b": "é"}
 
 
+@pytest.mark.parametrize("gap", [4094, 4095, 4096, 4097, 8192, 20_000])
+def test_a_gap_of_any_length_hides_nothing(gap: int) -> None:
+    """However many blanks stand between two letters, before or after the underscore."""
+    blanks = " \u200b" * (gap // 2) + "\n" * (gap % 2)
+    assert neutralise(f"[TRAN{blanks}SOM{blanks}_{blanks}DA{blanks}TA]") == f"[{REPLACEMENT}]"
+    assert neutralise(f"{blanks}_{blanks}DATA") == f"{blanks}_{blanks}DATA"
+
+
 def test_escapes_are_undone_three_layers_deep_and_no_deeper() -> None:
     """Three quotings are what a reader undoes; the fourth is a documented limit."""
     layers = [STEM]
