@@ -5,7 +5,7 @@ know a body, a client or an upstream. Header names are lower-case throughout.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -58,7 +58,7 @@ def match(method: str, target: str, headers: Mapping[str, str], opened: frozense
     forgiven = path.startswith("/v1/v1/")
     candidates = _find(method, path.removeprefix("/v1") if forgiven else path)
     if not candidates:
-        raise Refused("unknown-endpoint", near=_near(method, path))
+        raise Refused("unknown-endpoint", near=_near(path))
     endpoint, filled = _of_family(candidates, headers)
     if endpoint.treatment is Treatment.REFUSED and endpoint.group not in opened:
         raise Refused("endpoint-refused", endpoint=endpoint.path, group=endpoint.group)
@@ -82,12 +82,12 @@ def nearest(target: str, headers: Mapping[str, str]) -> str:
 
 def _find(method: str, path: str) -> list[tuple[Endpoint, str]]:
     """Rows that fit, each with its path filled in; several where families share an address."""
-    if rows := _PLAIN.get((method, path)):
-        return [(row, row.path) for row in rows]
     segments = path.split("/")
+    if rows := _PLAIN.get((method, *segments)):
+        return [(row, row.path) for row, _ in rows]
     found = []
-    for row, pattern in _PATTERNED:
-        if row.method == method and (filled := _fill(pattern, segments)) is not None:
+    for row, pattern in _PATTERNED.get((method, *segments[:3]), ()):
+        if (filled := _fill(pattern, segments)) is not None:
             found.append((row, filled))
     # A row that names more of the address beats one that takes anything below it.
     best = min((row.path.count("{rest}") for row, _ in found), default=0)
@@ -154,26 +154,33 @@ def _speaks_anthropic(headers: Mapping[str, str]) -> bool:
     )
 
 
-def _near(method: str, path: str) -> str:
+def _near(path: str) -> str:
     """Words that name the right address for a wrong one; empty where none suggests itself."""
     plain = "/" + "/".join(part for part in path[:4096].lower().split("/") if part)
-    best = ""
-    for (_, known), rows in _PLAIN.items():
-        tail = known.removeprefix("/v1").removeprefix("/api")
-        open_to_all = rows[0].treatment is not Treatment.REFUSED and len(tail) > 1
-        if open_to_all and plain.endswith(tail) and len(known) > len(best):
-            best = known
-    methods = [known for known, address in _PLAIN if address == best]
-    if not best or (method in methods and path == best):
-        return ""
-    return f": the address is {methods[0]} {best}"
+    best: Endpoint | None = None
+    for row in TABLE:
+        tail = row.path.removeprefix("/v1").removeprefix("/api")
+        if row.treatment is Treatment.REFUSED or len(tail) < 2 or not plain.endswith(tail):
+            continue
+        if best is None or len(row.path) > len(best.path):
+            best = row
+    return f": the address is {best.method} {best.path}" if best else ""
 
 
-_PLAIN: Final[Mapping[tuple[str, str], tuple[Endpoint, ...]]] = {
-    (row.method, row.path): tuple(
-        other for other in TABLE if (other.method, other.path) == (row.method, row.path)
-    )
-    for row in TABLE
-    if "{" not in row.path
-}
-_PATTERNED: Final = tuple((row, tuple(row.path.split("/"))) for row in TABLE if "{" in row.path)
+Rows = tuple[tuple[Endpoint, tuple[str, ...]], ...]
+
+
+def _grouped(rows: Iterable[Endpoint], parts: int | None) -> Mapping[tuple[str, ...], Rows]:
+    """Rows with their split paths, by method and the first `parts` parts of the path (all: None).
+    Splitting begins before the leading slash, so the first part is empty."""
+    groups: dict[tuple[str, ...], Rows] = {}
+    for row in rows:
+        pattern = tuple(row.path.split("/"))
+        key = (row.method, *pattern[:parts])
+        groups[key] = (*groups.get(key, ()), (row, pattern))
+    return groups
+
+
+_PLAIN: Final = _grouped((row for row in TABLE if "{" not in row.path), None)
+_PATTERNED: Final = _grouped((row for row in TABLE if "{" in row.path), 3)
+"""Rows with places to fill in; there are none in the first three parts of a path."""

@@ -51,6 +51,7 @@ _FORWARDING: Final = frozenset(
         "cdn-loop",
     }
 )
+_STAYING: Final = HOP_BY_HOP | _OURS | _FORWARDING
 _DROPPED_PREFIXES: Final = ("x-transom-", "x-forwarded", "x-original-", "x-envoy-", "cf-")
 _CREDENTIAL_ENDINGS: Final = ("api-key", "auth-token", "access-token", "subscription-key")
 _CREDENTIAL_NAMES: Final = frozenset({"authorization", "x-amz-security-token"})
@@ -58,26 +59,25 @@ _CREDENTIAL_NAMES: Final = frozenset({"authorization", "x-amz-security-token"})
 
 def split(headers: Sequence[tuple[str, str]]) -> tuple[Headers, Headers]:
     """What goes on to any upstream, and the credentials, which go where `auth` allows it."""
-    named = {
-        token.strip().lower()
-        for name, value in headers
-        if name.lower() == "connection"
-        for token in value.split(",")
-    }
-    passing = [pair for pair in headers if not _stays(pair[0].lower(), named)]
-    return (
-        tuple(pair for pair in passing if not is_credential(pair[0])),
-        tuple(pair for pair in passing if is_credential(pair[0])),
-    )
+    passing: list[tuple[str, str]] = []
+    credentials: list[tuple[str, str]] = []
+    named = _named_by_connection(headers)
+    for pair in headers:
+        low = pair[0].lower()
+        # SECURITY: client tokens and the node's own words never leave.
+        if low in _STAYING or low.startswith(_DROPPED_PREFIXES) or low in named:
+            continue
+        (credentials if is_credential(low) else passing).append(pair)
+    return tuple(passing), tuple(credentials)
 
 
 def is_credential(name: str) -> bool:
     """Whether a header of this name says who pays: it goes only where `auth` allows it."""
     low = name.lower()
     return (
-        low in _CREDENTIAL_NAMES
+        low.endswith(_CREDENTIAL_ENDINGS)
+        or low in _CREDENTIAL_NAMES
         or low.startswith("anthropic-auth")
-        or low.endswith(_CREDENTIAL_ENDINGS)
     )
 
 
@@ -88,12 +88,10 @@ def token_in(name: str, value: str) -> str:
     return (token if bearer else value).strip()
 
 
-def _stays(name: str, named: set[str]) -> bool:
-    return (
-        name in HOP_BY_HOP
-        or name in named
-        or name in _OURS
-        or name in _FORWARDING
-        # SECURITY: client tokens and the node's own words never leave.
-        or name.startswith(_DROPPED_PREFIXES)
-    )
+def _named_by_connection(headers: Sequence[tuple[str, str]]) -> set[str]:
+    return {
+        token.strip().lower()
+        for name, value in headers
+        if len(name) == 10 and name.lower() == "connection"
+        for token in value.split(",")
+    }

@@ -336,6 +336,12 @@ def test_without_clients_everyone_is_nameless():
     assert (admitted.client, admitted.headers) == ("", ())
 
 
+def test_without_clients_every_key_is_the_callers():
+    """Nothing is compared where nobody is known."""
+    headers = [*POST, ("x-api-key", "vendor")]
+    assert door().admit("POST", "/v1/messages", headers).credentials == (("x-api-key", "vendor"),)
+
+
 def test_health_needs_no_token():
     """A container's probe knows no token; other addresses do not profit."""
     assert GUARDED.admit("GET", "/healthz", [HOST]).client == ""
