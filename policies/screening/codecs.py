@@ -16,6 +16,7 @@ _GENERATOR = (0x3B6A57B2, 0x26508E6D, 0x1EA119FA, 0x3D4233DD, 0x2A1462B3)
 _BASE58 = b"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 _BASE58_VALUE = {char: value for value, char in enumerate(_BASE58)}
 _BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_STANDARD = bytes.maketrans(b"-_", b"+/")
 _NOT_BASE64 = re.compile(rb"[^A-Za-z0-9+/]")
 
 
@@ -67,9 +68,18 @@ def base62_crc(body: bytes, check: bytes) -> bool:
 def base64_any(text: bytes) -> bytes:
     """Bytes of a base64 or base64url text, padded or not; bytes outside the alphabet are dropped,
     a last character that stands alone too."""
-    text = _NOT_BASE64.sub(b"", text.replace(b"-", b"+").replace(b"_", b"/"))
-    text = text[: len(text) - (len(text) % 4 == 1)]
-    return binascii.a2b_base64(text + b"=" * (-len(text) % 4))
+    return base64_run(_NOT_BASE64.sub(b"", text.translate(_STANDARD)))
+
+
+def base64_run(run: bytes) -> bytes:
+    """The same for bytes that all belong to one of the two alphabets."""
+    run = run.translate(_STANDARD)
+    rest = len(run) % 4
+    if rest == 1:
+        run = run[:-1]
+    elif rest:
+        run += b"=="[: 4 - rest]
+    return binascii.a2b_base64(run)
 
 
 def base32_any(text: bytes) -> bytes:

@@ -25,12 +25,14 @@ _RATIO = 50
 def _linear(pattern: bytes) -> "re2._Regexp":
     options = re2.Options()
     options.encoding = re2.Options.Encoding.LATIN1
+    options.log_errors = False
     return re2.compile(pattern, options)
 
 
 _RUN = _linear(rb"[A-Za-z0-9+/_-]{24,}")
 _HEX = re.compile(rb"[0-9a-fA-F]+")
 _BASE32 = re.compile(rb"[A-Z2-7]{32,}")
+_WALLET_KEY = re.compile(rb"(?:^|[+/_-])([5KL9c6][1-9A-HJ-NP-Za-km-z]{50,57})(?=$|[+/_-])")
 _WITHIN = re.compile(rb"[+/_-]+")
 _MEDIA = re.compile(rb"data:([a-z]+/[a-z0-9.+-]+)(?:;[a-z0-9=-]+)*;base64,$")
 _PRINTABLE = bytes(range(32, 127)) + b"\t\n\r\x1b"
@@ -52,6 +54,8 @@ _HEADS: tuple[tuple[bytes, str, Callable[[bytes], bool]], ...] = (
     (b"\x30", "private_key_der", lambda raw: len(raw) >= 44 and codecs.der_private_key(raw)),
     (b"openssh-key-v1\0", "ssh_private_key", lambda raw: len(raw) > 64),
 )
+
+_FIRST_BYTES = bytes({magic[0] for magic, _, _ in _HEADS})
 
 
 @dataclass(slots=True)
@@ -89,12 +93,13 @@ def decode(data: bytes, work: Work, media: str = "") -> Decoded:
         if len(run) >= 51:
             found.kinds |= _wallet_keys(run)
         raw = _raw(run)
-        found.kinds.update(heads(raw))
+        if raw[:1] in _FIRST_BYTES:
+            found.kinds.update(heads(raw))
         parts.append(raw)
         if _BASE32.fullmatch(run):
             parts.append(codecs.base32_any(run))
         elif len(run) <= LONG:
-            parts += [codecs.base64_any(part) for part in _WITHIN.split(run)[1:] if len(part) >= 24]
+            parts += [codecs.base64_run(part) for part in _WITHIN.split(run)[1:] if len(part) >= 24]
         if len(run) >= 64:
             claimed = media or _claimed(data, match.start())
             found.opaque = found.opaque or _packed(run, raw, claimed, parts, work)
@@ -105,16 +110,12 @@ def decode(data: bytes, work: Work, media: str = "") -> Decoded:
 def _raw(run: bytes) -> bytes:
     if _HEX.fullmatch(run):
         return bytes.fromhex(run[: len(run) // 2 * 2].decode())
-    return codecs.base64_any(run)
+    return codecs.base64_run(run)
 
 
 def _wallet_keys(run: bytes) -> set[str]:
     """Base58 keys have no prefix to anchor on: any part of their length is tried."""
-    return {
-        "wif"
-        for part in _WITHIN.split(run)
-        if len(part) in (51, 52, 58) and part[:1] in b"5KL9c6" and wif(part)
-    }
+    return {"wif" for part in _WALLET_KEY.findall(run) if wif(part)}
 
 
 def _claimed(data: bytes, start: int) -> str:

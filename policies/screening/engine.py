@@ -4,8 +4,14 @@ Owns the choice of the engine and its upkeep. It must not know what a literal st
 """
 
 from collections import deque
-from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+import re2  # type: ignore[import-untyped]
+
+if TYPE_CHECKING:
+    import hyperscan
 
 Hit = tuple[int, int]
 """Number of the literal, offset at which it starts."""
@@ -17,6 +23,10 @@ class Literal(NamedTuple):
     text: bytes
     caseless: bool = False
     once: bool = False
+
+
+Gates = Callable[[bytes], frozenset[str]]
+"""Names of the patterns that match anywhere in the data."""
 
 
 class Engine(Protocol):
@@ -52,8 +62,7 @@ class Vectorscan:
             ],
             literal=True,
         )
-        self._first = hyperscan.Scratch(self._database)
-        self._scratches: deque[hyperscan.Scratch] = deque()
+        self._scratches = _Scratches(self._database)
 
     def anchors(self, data: bytes) -> list[Hit]:
         hits: list[Hit] = []
@@ -62,14 +71,29 @@ class Vectorscan:
         def note(number: int, _start: int, end: int, _flags: int, _context: object) -> None:
             hits.append((number, end - lengths[number]))
 
-        # A scratch belongs to one scan at a time; the deque hands each to a single thread.
+        with self._scratches.one() as scratch:
+            self._database.scan(data, match_event_handler=note, scratch=scratch)
+        return hits
+
+
+class _Scratches:
+    """Working memory of an engine: each is lent to one scan at a time, whatever its thread."""
+
+    def __init__(self, database: "hyperscan.Database") -> None:
+        import hyperscan
+
+        self._first = hyperscan.Scratch(database)
+        self._free: deque[hyperscan.Scratch] = deque()
+
+    @contextmanager
+    def one(self) -> "Iterator[hyperscan.Scratch]":
         try:
-            scratch = self._scratches.pop()
+            scratch = self._free.pop()
         except IndexError:
             scratch = self._first.clone()
-        self._database.scan(data, match_event_handler=note, scratch=scratch)
-        self._scratches.append(scratch)
-        return hits
+        yield scratch
+        # After an exception the scratch may be in use still: it is let go.
+        self._free.append(scratch)
 
 
 class AhoCorasick:
@@ -113,3 +137,54 @@ def build(literals: Sequence[Literal]) -> Engine:
 def _finds_all(engine: Engine, literals: Sequence[Literal]) -> bool:
     hits = engine.anchors(b"\n".join(literal.text for literal in literals))
     return {number for number, _ in hits} == set(range(len(literals)))
+
+
+def gates(patterns: Mapping[str, bytes]) -> Gates:
+    """One pass that tells which patterns match at all; one search each where there is no engine
+    for that. The patterns must mean the same to both: no anchors but `^`, no flags."""
+    try:
+        return _vectorscan_gates(patterns)
+    except ImportError:
+        return linear_gates(patterns)
+
+
+def linear_gates(patterns: Mapping[str, bytes]) -> Gates:
+    """One linear search per pattern."""
+    options = re2.Options()
+    options.encoding = re2.Options.Encoding.LATIN1
+    options.log_errors = False
+    compiled = {name: re2.compile(pattern, options) for name, pattern in patterns.items()}
+
+    def match(data: bytes) -> frozenset[str]:
+        return frozenset(name for name, pattern in compiled.items() if pattern.search(data))
+
+    return match
+
+
+def _vectorscan_gates(patterns: Mapping[str, bytes]) -> Gates:
+    import hyperscan
+
+    names = list(patterns)
+    database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
+    try:
+        database.compile(
+            expressions=list(patterns.values()),
+            ids=list(range(len(names))),
+            elements=len(names),
+            flags=hyperscan.HS_FLAG_SINGLEMATCH | hyperscan.HS_FLAG_DOTALL,
+        )
+        scratches = _Scratches(database)
+    except hyperscan.error:
+        return linear_gates(patterns)
+
+    def match(data: bytes) -> frozenset[str]:
+        found: set[str] = set()
+
+        def note(number: int, _start: int, _end: int, _flags: int, _context: object) -> None:
+            found.add(names[number])
+
+        with scratches.one() as scratch:
+            database.scan(data, match_event_handler=note, scratch=scratch)
+        return frozenset(found)
+
+    return match

@@ -5,7 +5,7 @@ what becomes of a finding. A finding names a kind and a place; values stay in he
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -13,7 +13,7 @@ from policies.conversation import Strand
 from policies.decision import Finding
 from policies.screening import decode, views
 from policies.screening.deny import literals
-from policies.screening.engine import Engine, Literal, build
+from policies.screening.engine import Engine, Gates, Literal, build, gates
 from policies.screening.exempt import Fields, is_content
 from policies.screening.places import place, place_of_key
 from policies.screening.rules import Rule, load
@@ -58,6 +58,7 @@ class Screen:
     version: bytes
     engine: Engine = field(repr=False)
     anchored: Sequence[Sequence[Rule]] = field(repr=False)
+    gates: Gates = field(repr=False)
     words: Words = field(repr=False)
 
     @classmethod
@@ -74,7 +75,9 @@ class Screen:
         mark = hashlib.sha256(repr([(r.id, r.pattern.pattern, r.check) for r in rules]).encode())
         for text in denied:
             mark.update(hashlib.sha256(text).digest())
-        return cls(mark.digest()[:16], engine, tuple(anchors.values()), Words.load())
+        return cls(
+            mark.digest()[:16], engine, tuple(anchors.values()), gates(views.GATES), Words.load()
+        )
 
     def findings(self, strands: Iterable[Strand]) -> tuple[Finding, ...]:
         """What stands in the strings and keys of one piece, and across neighbours among them."""
@@ -130,22 +133,28 @@ class Screen:
     def _read(self, text: str, work: Work, media: str, telling: bool) -> set[Kind]:
         """One reading of a string with all its views; `media` is what the field beside claims."""
         data = text.encode(errors="replace")
-        kinds = self._scan(data, text, work, telling) | self._decoded(data, work, media)
-        for plain in views.unescaped(data, work):
+        seen = self.gates(data)
+        kinds = self._scan(data, text, work, telling) | self._across_lines(data, seen, work)
+        if "run" in seen:
+            kinds |= self._decoded(data, work, media)
+        for plain in views.unescaped(data, seen, work):
             shown = plain.decode(errors="replace")
-            kinds |= self._scan(plain, shown, work, telling) | self._decoded(plain, work)
-            kinds |= self._across_lines(plain, work)
-        return kinds | self._across_lines(data, work)
+            seen = self.gates(plain)
+            kinds |= self._scan(plain, shown, work, telling)
+            kinds |= self._across_lines(plain, seen, work)
+            if "run" in seen:
+                kinds |= self._decoded(plain, work)
+        return kinds
 
-    def _across_lines(self, data: bytes, work: Work) -> set[Kind]:
+    def _across_lines(self, data: bytes, seen: Container[str], work: Work) -> set[Kind]:
         kinds: set[Kind] = set()
-        for stripped in views.lines(data, work):
+        for stripped in views.lines(data, seen, work):
             kinds |= self._anchored(stripped, work)
-            for whole in views.joined(stripped, work):
+            for whole in views.joined(stripped, self.gates(stripped), work):
                 kinds |= self._anchored(whole, work) | self._decoded(whole, work)
-        for whole in views.joined(data, work):
+        for whole in views.joined(data, seen, work):
             kinds |= self._anchored(whole, work) | self._decoded(whole, work)
-        for raw in views.dumped(data, work):
+        for raw in views.dumped(data, seen, work):
             kinds |= _named(decode.heads(raw))
             kinds |= self._scan(raw, "", work, False) | self._decoded(raw, work, depth=1)
         return kinds

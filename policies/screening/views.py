@@ -8,7 +8,7 @@ where a cheap test says that it would differ.
 import html
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from urllib.parse import unquote_to_bytes
 
 import re2  # type: ignore[import-untyped]
@@ -31,25 +31,39 @@ _ALIKE = str.maketrans(
 def _linear(pattern: bytes) -> "re2._Regexp":
     options = re2.Options()
     options.encoding = re2.Options.Encoding.LATIN1
+    options.log_errors = False
     return re2.compile(pattern, options)
 
 
-_NUMBER = rb"[ \t]*(?:[^\s:]{1,200}[:-])?\d{1,7}(?:\t|\xe2\x86\x92|[ ]?\xe2\x94\x82|[:|)-])"
-_NUMBERED = _linear(rb"(?:^|\n)" + _NUMBER + rb"[^\n]*\n" + _NUMBER)
-_NUMBERS = re.compile(
-    rb"(?m)^[ \t]{0,12}(?:[^\s:]{1,200}[:-])?\d{1,7}(?:\t|\xe2\x86\x92|[ ]?\xe2\x94\x82|[:|)-])[ ]?"
-)
-_MARKED = _linear(rb"(?:^|\n)[+> -][ ]?[A-Za-z0-9+/]{24,}={0,2}\r?(?:\n|$)")
+_NUMBER = rb"(?:[^\s:]{1,200}[:-])?\d{1,7}(?:\t|\xe2\x86\x92|[ ]?\xe2\x94\x82|[:|)-])[ ]?"
+_BASE64 = rb"[A-Za-z0-9+/_-]"
+_HEX_GROUP = rb"(?:[0-9a-fA-F]{2}|[0-9a-fA-F]{4})"
+_DUMP_HEAD = rb"(?:[ \t]{0,12}\d{1,7}(?:\t|\xe2\x86\x92))?[0-9a-fA-F]{4,16}:?[ \t]{1,4}"
+GATES = {
+    "run": _BASE64 + rb"{24}",
+    "escape": rb"\\|%[0-9a-fA-F]{2}|&(?:#|[A-Za-z]{2,8};)",
+    "joint": rb"[\"'`][ \t]*(?:\+|\\?\r?\n)[ \t]*(?:\\?\r?\n[ \t]*)?(?:\+[ \t]*)?[\"'`]",
+    "dump": rb"(?:^|\n)" + _DUMP_HEAD + _HEX_GROUP + rb"[ \t]",
+    "spaced": rb"(?:[0-9a-fA-F]{2}[: ,-]){4}",
+}
+"""Cheap tests, all answered in one pass: which views may differ from the text at all."""
+
+_NUMBERED = _linear(rb"(?:^|\n)[ \t]*" + _NUMBER + rb"[A-Za-z0-9+/=_-]{24,}[ \t]*\r?\n")
+_MARKED = _linear(rb"(?:^|\n)[+> -][ ]?[A-Za-z0-9+/]{24,}={0,2}[ \t]*\r?\n")
+_WRAPPED = _linear(rb"(?:" + _BASE64 + rb"{40,}[ \t]*\r?\n[ \t]*)+" + _BASE64 + rb"+={0,2}")
+_SPACED_HEX = _linear(rb"(?:(?:0x)?[0-9a-fA-F]{2}[: ,-][ \n]?){15,}(?:0x)?[0-9a-fA-F]{2}")
+_NUMBERS = re.compile(rb"(?m)^[ \t]{0,12}" + _NUMBER)
 _MARKS = re.compile(rb"(?m)^(?:[+-]|[> ] ?)")
-_WRAPPED = _linear(rb"(?:[A-Za-z0-9+/_-]{40,}[ \t]*\r?\n[ \t]*)+[A-Za-z0-9+/_-]+={0,2}")
 _BLANKS = re.compile(rb"\s+")
-_JOINT = _linear(rb"[\"'`][ \t]*(?:\+[ \t]*(?:\\?\r?\n[ \t]*)?|\\?\r?\n[ \t]*(?:\+[ \t]*)?)[\"'`]")
-_DUMP = _linear(rb"(?:^|\n)[0-9a-fA-F]{4,16}:?[ \t]+(?:[0-9a-fA-F]{2}|[0-9a-fA-F]{4})[ \t]")
-_DUMP_LINE = re.compile(
-    rb"(?m)^[0-9a-fA-F]{4,16}:?[ \t]+((?:(?:[0-9a-fA-F]{2}|[0-9a-fA-F]{4})(?:[ \t]{1,2}|$)){1,16})"
+_JOINT = re.compile(
+    rb"[\"'`][ \t]{0,80}(?:\+[ \t]{0,80}(?:\\?\r?\n[ \t]{0,80})?|"
+    rb"\\?\r?\n[ \t]{0,80}(?:\+[ \t]{0,80})?)[\"'`]"
 )
-_SPACED_HEX = _linear(rb"(?:(?:0x)?[0-9a-fA-F]{2}[:, -][ \n]?){15,}(?:0x)?[0-9a-fA-F]{2}")
+_DUMP_LINE = re.compile(
+    rb"(?m)^" + _DUMP_HEAD + rb"((?:" + _HEX_GROUP + rb"(?:[ \t]{1,2}|$)){1,16})"
+)
 _HEX_NOISE = re.compile(rb"0x|[^0-9a-fA-F]")
+_ESCAPED = re.compile(rb"[\\%&]")
 _ESCAPE = re.compile(
     rb"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|U([0-9a-fA-F]{8})|u\{([0-9a-fA-F]{1,6})\})"
 )
@@ -75,8 +89,10 @@ def alike(text: str) -> str | None:
     return text.translate(_ALIKE) if _ALIKE_LETTERS.search(text) else None
 
 
-def lines(data: bytes, work: Work) -> Iterator[bytes]:
+def lines(data: bytes, seen: Container[str], work: Work) -> Iterator[bytes]:
     """Without line numbers; without diff and quotation marks. For what spans lines."""
+    if "run" not in seen:
+        return
     if _NUMBERED.search(data):
         work.spend("views", 2 * len(data))
         yield _NUMBERS.sub(b"", data)
@@ -85,32 +101,38 @@ def lines(data: bytes, work: Work) -> Iterator[bytes]:
         yield _MARKS.sub(b"", data)
 
 
-def joined(data: bytes, work: Work) -> Iterator[bytes]:
+def joined(data: bytes, seen: Container[str], work: Work) -> Iterator[bytes]:
     """Wrapped base64 or hex in one piece each; strings that code puts together."""
-    wrapped = [_BLANKS.sub(b"", match[0]) for match in _WRAPPED.finditer(data)]
-    if wrapped:
+    if "run" in seen:
+        wrapped = [_BLANKS.sub(b"", match[0]) for match in _WRAPPED.finditer(data)]
         work.spend("views", sum(map(len, wrapped)))
-        yield b"\n".join(wrapped)
-    if _JOINT.search(data):
+        yield from filter(None, [b"\n".join(wrapped)])
+    if "joint" in seen:
         work.spend("views", 2 * len(data))
         yield _JOINT.sub(b"", data)
 
 
-def unescaped(data: bytes, work: Work) -> Iterator[bytes]:
+def unescaped(data: bytes, seen: Container[str], work: Work) -> Iterator[bytes]:
     """The lines that hold backslash, percent or character escapes, undone once, twice, thrice:
     JSON inside strings is escaped once more at each level."""
+    if "escape" not in seen:
+        return
     for _ in range(3):
-        if not (b"\\" in data or b"%" in data or b"&" in data):
-            return
-        data = b"\n".join(
-            line for line in data.split(b"\n") if b"\\" in line or b"%" in line or b"&" in line
-        )
+        data = b"\n".join(_escaped_lines(data))
         work.spend("views", 2 * len(data))
         plain = _undone(data)
         if plain == data:
             return
         yield plain
         data = plain
+
+
+def _escaped_lines(data: bytes) -> Iterator[bytes]:
+    found = _ESCAPED.search(data)
+    while found:
+        start, end = data.rfind(b"\n", 0, found.start()) + 1, data.find(b"\n", found.end())
+        yield data[start : end if end >= 0 else len(data)]
+        found = _ESCAPED.search(data, end) if end >= 0 else None
 
 
 def _undone(data: bytes) -> bytes:
@@ -131,16 +153,16 @@ def _character(match: re.Match[bytes]) -> bytes:
     return chr(code).encode(errors="replace") if code < 0x110000 else b"?"
 
 
-def dumped(data: bytes, work: Work) -> Iterator[bytes]:
+def dumped(data: bytes, seen: Container[str], work: Work) -> Iterator[bytes]:
     """Bytes that hex dumps and spaced hex stand for."""
-    if _DUMP.search(data):
+    if "dump" in seen:
         groups = [line[1].split() for line in _DUMP_LINE.finditer(data)]
         work.spend("views", len(data))
         yield _unhexed(groups, swap=False)
-        if any(len(group) == 4 for group in groups[0][:1]):
+        if groups and len(groups[0][0]) == 4:
             yield _unhexed(groups, swap=True)
-    spaced = [_HEX_NOISE.sub(b"", match[0]) for match in _SPACED_HEX.finditer(data)]
-    if spaced:
+    if "spaced" in seen:
+        spaced = [_HEX_NOISE.sub(b"", match[0]) for match in _SPACED_HEX.finditer(data)]
         work.spend("views", sum(map(len, spaced)))
         yield b"\n".join(bytes.fromhex(run.decode()) for run in spaced if len(run) % 2 == 0)
 

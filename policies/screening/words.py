@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 
-import re2  # type: ignore[import-untyped]
 from mnemonic import Mnemonic
 
 from policies.screening.work import Work
@@ -22,8 +21,15 @@ LENGTHS = (12, 15, 18, 21, 24)
 LATIN = ("english", "spanish", "french", "italian", "portuguese", "czech")
 OTHER = ("japanese", "korean", "chinese_simplified", "chinese_traditional")
 GAP = 24
-"""Words further apart than this many other characters do not belong together."""
+"""Words further apart than this many other bytes do not belong together."""
 _NEAR = 120
+_SLICE = 1 << 14
+_OVERLAP = 1 << 10
+"""Bytes that two slices share: more than the longest seed with its gaps, and what stands before."""
+_LOWER = bytes(
+    ord(chr(code).lower()) if chr(code).isascii() and chr(code).isalpha() else 32
+    for code in range(256)
+)
 _CONTEXT = re.compile(
     rb"(?i)seed|mnemonic|recovery|backup phrase|secret phrase|recovery phrase|pass ?phrase|wallet|"
     rb"bip-?39|(?:12|24|twelve|twenty.?four) words"
@@ -36,15 +42,6 @@ _TOKENS = re.compile(r"[^\W\d_]+")
 _CRC32C = 0x82F63B78
 
 
-def _shape() -> "re2._Regexp":
-    """Twelve words of the lists' lengths in a row. Linear by construction, whatever the text."""
-    options = re2.Options()
-    options.encoding = re2.Options.Encoding.LATIN1
-    word = r"[A-Za-z]{3,9}"
-    gap = rf"[^A-Za-z]{{1,{GAP}}}"
-    return re2.compile(rf"(?:^|[^A-Za-z])(?:{word}{gap}){{11,}}{word}".encode(), options)
-
-
 @dataclass(frozen=True, slots=True)
 class Words:
     """Word lists, loaded. `tables`: language → word without accents → number in its list."""
@@ -52,7 +49,6 @@ class Words:
     tables: Mapping[str, Mapping[str, int]] = field(repr=False)
     latin: frozenset[bytes] = field(repr=False)
     english: tuple[str, ...] = field(repr=False)
-    shape: "re2._Regexp" = field(repr=False)
 
     @classmethod
     def load(cls) -> "Words":
@@ -62,7 +58,7 @@ class Words:
             for language in LATIN + OTHER
         }
         latin = frozenset(word.encode() for language in LATIN for word in tables[language])
-        return cls(tables, latin, tuple(tables["english"]), _shape())
+        return cls(tables, latin, tuple(tables["english"]))
 
     def findings(self, text: str, data: bytes, work: Work, context: bool = False) -> set[str]:
         """Kinds of seed found in `text`, whose UTF-8 is `data`. `context`: a telling word stands
@@ -78,29 +74,43 @@ class Words:
 
     def _latin(self, data: bytes, work: Work, context: bool) -> set[str]:
         found: set[str] = set()
-        work.spend("words", len(data))
-        for match in self.shape.finditer(data):
-            start, end = match.span()
-            work.spend("words", end - start)
-            tokens = [
-                (token[0].decode(), token.start())
-                for token in _LETTERS.finditer(data[start : end + 16].lower())
-            ]
-            # A run of twelve has a word of the lists at every twelfth place.
-            if not any(token.encode() in self.latin for token, _ in tokens[11::12]):
-                continue
-            for language in LATIN:
-                for run, offset in _runs(tokens, self.tables[language]):
-                    at = start + offset
-                    head = data[max(0, at - _NEAR) : at + 40]
-                    near = context or _CONTEXT.search(head) is not None
-                    found |= _judge(run, near, language == "english", self, work)
+        for start in range(0, len(data), _SLICE):
+            found |= self._latin_slice(data[start : start + _SLICE + _OVERLAP], work, context)
         return found
+
+    def _latin_slice(self, data: bytes, work: Work, context: bool) -> set[str]:
+        work.spend("words", len(data))
+        if not self._twelve(data.translate(_LOWER).split()):
+            return set()
+        work.spend("words", 4 * len(data))
+        tokens = [(token[0].decode(), *token.span()) for token in _LETTERS.finditer(data.lower())]
+        found: set[str] = set()
+        for language in LATIN:
+            for run, at in _runs(tokens, self.tables[language]):
+                near = context or _CONTEXT.search(data, max(0, at - _NEAR), at + 40) is not None
+                found |= _judge(run, near, language == "english", self, work)
+        return found
+
+    def _twelve(self, words: Sequence[bytes]) -> bool:
+        """Are there twelve words of the lists in a row? Such a run has one at every twelfth place,
+        so that only one word in twelve is looked up, and the neighbours of the few that fit."""
+        latin, last = self.latin, len(words) - 1
+        for at in range(11, len(words), 12):
+            if words[at] not in latin:
+                continue
+            left = right = at
+            while left > 0 and at - left < 11 and words[left - 1] in latin:
+                left -= 1
+            while right < last and right - left < 11 and words[right + 1] in latin:
+                right += 1
+            if right - left == 11:
+                return True
+        return False
 
     def _far_east(self, text: str, data: bytes, work: Work, context: bool) -> set[str]:
         work.spend("words", len(data))
         found: set[str] = set()
-        tokens = [(_bare(token[0]), token.start()) for token in _TOKENS.finditer(text)]
+        tokens = [(_bare(token[0]), *token.span()) for token in _TOKENS.finditer(text)]
         near = context or _CONTEXT.search(data) is not None
         for language in OTHER:
             for run, _ in _runs(tokens, self.tables[language]):
@@ -114,22 +124,24 @@ def _bare(word: str) -> str:
 
 
 def _runs(
-    tokens: Sequence[tuple[str, int]], table: Mapping[str, int]
+    tokens: Iterable[tuple[str, int, int]], table: Mapping[str, int]
 ) -> Iterator[tuple[list[int], int]]:
-    """Numbers of twelve or more words in a row that are in the list, and where they start."""
+    """Numbers of twelve or more words in a row that are in the list and near each other, and
+    where they start."""
     run: list[int] = []
-    start = 0
-    for token, offset in tokens:
+    first = behind = 0
+    for token, start, end in tokens:
         number = table.get(token)
+        if (number is None or start - behind > GAP) and run:
+            if len(run) >= LENGTHS[0]:
+                yield run, first
+            run = []
         if number is not None:
-            start = start if run else offset
+            first = first if run else start
             run.append(number)
-            continue
-        if len(run) >= LENGTHS[0]:
-            yield run, start
-        run = []
+            behind = end
     if len(run) >= LENGTHS[0]:
-        yield run, start
+        yield run, first
 
 
 def _judge(run: list[int], near: bool, english: bool, words: Words, work: Work) -> set[str]:
