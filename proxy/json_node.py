@@ -9,18 +9,26 @@ import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 from typing import Final
 
 import msgspec
 
 from policies.conversation import Address, Strand
-from proxy.json_faults import DISAGREE, TWIN, Fault, Malformed, key_at, lone_surrogate, parser
+from proxy.json_bounds import check_depth
+from proxy.json_faults import (
+    DISAGREE,
+    MAX_DEPTH,
+    TWIN,
+    Fault,
+    Malformed,
+    key_at,
+    lone_surrogate,
+)
 from proxy.json_spans import Unaccounted, array_spans, object_spans
+from proxy.json_whole import gather, parse_strings, parse_value
 
 _STRING: Final = msgspec.json.Decoder(str)
-_LONGEST_INT: Final = 4000  # characters; Python refuses to read integers beyond 4300 digits
 
 
 class Kind(StrEnum):
@@ -43,13 +51,18 @@ _KINDS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Source:
-    """`scan` is `body`, save that each lone surrogate escape is `\\u0020` there: as long, and
-    readable for the fast reader, which refuses lone surrogates where we must let them pass."""
+    """What the nodes of one body share.
+
+    `scan` is `body`, save that each lone surrogate escape is `\\u0020` there: as long, and readable
+    for the fast reader, which refuses lone surrogates where we must let them pass. `judged`:
+    it has been checked that no value lies deeper than allowed.
+    """
 
     body: bytes
     scan: bytes
+    judged: bool = False
 
 
 class _Opened:
@@ -93,9 +106,9 @@ class Node:
         return self._source.body[self.offset : self._end]
 
     @property
-    def scan(self) -> bytes:
-        """The body as it can be scanned: each lone surrogate escape is a blank's, as long."""
-        return self._source.scan
+    def source(self) -> Source:
+        """What all nodes of a body share."""
+        return self._source
 
     @property
     def span(self) -> tuple[int, int]:
@@ -156,6 +169,8 @@ class Node:
 
     def _open(self) -> _Opened:
         if self._opened is None:
+            if len(self.address) == 1:
+                self._judge()
             source, address, start, end = self._source, self.address, self.offset, self._end
             by_key: dict[str, Node] = {}
             children: tuple[Node, ...] = ()
@@ -170,6 +185,12 @@ class Node:
                 )
             self._opened = _Opened(children, by_key)
         return self._opened
+
+    def _judge(self) -> None:
+        # SECURITY: what lies deeper is reached only through here, so no reader meets it unjudged.
+        if not self._source.judged:
+            room = MAX_DEPTH - len(self.address)
+            check_depth(self._source.scan, [(self.offset, self._end, room)])
 
     def _members(self) -> "dict[str, Node]":
         source, address = self._source, self.address
@@ -199,7 +220,7 @@ class Node:
 
         Raises `Malformed` for equal keys anywhere in it and for numbers that nothing can hold.
         """
-        return self._parsed(_parse_value)
+        return self._parsed(parse_value)
 
     def strands(self, *, keyed: bool = False) -> tuple[Strand, ...]:
         """Every key and string from here down, parsed whole and strictly, in the order they stand.
@@ -210,7 +231,7 @@ class Node:
         found: list[Strand] = []
         if keyed and self._key_start >= 0:
             found.append(Strand(self.address, str(self.address[-1]), is_key=True))
-        _gather(self._parsed(_parse_strings), self.address, found)
+        gather(self._parsed(parse_strings), self.address, found)
         # Only a body with lone surrogates has a shadow to be scanned in its place.
         if self._source.scan is not self._source.body:
             for strand in found:
@@ -230,6 +251,8 @@ class Node:
         return memoryview(self._source.body)[self.offset : self._end]
 
     def _parsed(self, parse: Callable[[str], object]) -> object:
+        if len(self.address) <= 1:
+            self._judge()
         try:
             return parse(self.raw.decode())
         except ValueError as fault:
@@ -257,29 +280,3 @@ def _twin_fold(by_key: dict[str, Node]) -> Node | None:
             return node
         seen.add(fold)
     return None
-
-
-def _number(text: str) -> object:
-    if len(text) <= _LONGEST_INT and text.lstrip("-").isdigit():
-        return int(text)
-    try:
-        return Decimal(text)
-    except InvalidOperation:
-        raise Fault("a number beyond every range") from None
-
-
-_parse_value: Final = parser(_number)
-_parse_strings: Final = parser(bool)
-
-
-def _gather(value: object, address: Address, found: list[Strand]) -> None:
-    if isinstance(value, str):
-        found.append(Strand(address, value))
-    elif isinstance(value, dict):
-        for key, member in value.items():
-            inner = (*address, key)
-            found.append(Strand(inner, key, is_key=True))
-            _gather(member, inner, found)
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            _gather(item, (*address, index), found)

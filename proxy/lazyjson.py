@@ -50,9 +50,24 @@ class Document:
     body: bytes = field(repr=False)
     root: Node
 
+    def judge(self) -> None:
+        """Raise `Malformed` where anything nests deeper than 100 levels. Once is enough."""
+        source = self.root.source
+        if source.judged:
+            return
+        source.judged = True
+        try:
+            check_depth(source.scan, _to_judge(self.root))
+        except Malformed:
+            source.judged = False
+            raise
 
-def read(body: bytes) -> Document:
+
+def read(body: bytes, *, judge: bool = True) -> Document:
     """Read a JSON object without opening more than its top level.
+
+    Without `judge` the depth below the top is looked at only when something there is opened: for
+    who needs one scalar of the top and sends the body on as it came.
 
     Raises `Malformed` for a byte order mark, bytes that are not UTF-8, anything but one JSON
     object, equal keys at the top, nesting deeper than 100 levels and more than 1,000,000 values.
@@ -71,9 +86,10 @@ def read(body: bytes) -> Document:
         raise Malformed("it is empty", (), 0)
     if body[start] != ord("{"):
         raise Malformed("it is not one JSON object", (), start)
-    root = _root(body, start, end)
-    check_depth(root.scan, _to_judge(root))
-    return Document(body, root)
+    document = Document(body, _root(body, start, end))
+    if judge:
+        document.judge()
+    return document
 
 
 def _root(body: bytes, start: int, end: int) -> Node:
@@ -105,7 +121,7 @@ def _to_judge(root: Node) -> Iterator[tuple[int, int, int]]:
     room = MAX_DEPTH - 1
     for member in root.children():
         start, end = member.span
-        if member.kind is Kind.ARRAY and crowded(root.scan, start, end, room):
+        if member.kind is Kind.ARRAY and crowded(root.source.scan, start, end, room):
             yield from ((*item.span, room - 1) for item in member.children())
         else:
             yield start, end, room

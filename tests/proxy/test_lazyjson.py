@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proxy.lazyjson import Kind, Malformed, Node, dump, read
+from proxy.lazyjson import Kind, Malformed, Node, Replace, dump, read, splice
 from tests.proxy.json_samples import bodies, walk
 from tests.proxy.json_samples import text as text_of
 
+BODY = b'{"a": [1]}'
 DEEP = "nested deeper than 100 levels"
 
 
@@ -161,6 +162,42 @@ def test_deep_values_side_by_side_are_judged_each_by_its_own():
     assert len(read(body + b"]}").root.get("messages").items()) == 2000
     wrong = fault(body + b",[" + fine + b"]]}")
     assert (wrong.reason, wrong.offset) == (DEEP, len(body) + 1 + 98)
+
+
+TOO_DEEP = b'{"model": "m", "a": [0, ' + b"[" * 99 + b"]" * 99 + b'], "b": [1]}'
+
+
+@pytest.mark.parametrize(
+    "look",
+    [
+        lambda document: document.judge(),
+        lambda document: document.root.get("a").items(),
+        lambda document: document.root.get("a").strands(),
+        lambda document: document.root.value(),
+        lambda document: document.root.strands(),
+        lambda document: splice(document, [Replace(("a", 0), b"1")]),
+    ],
+)
+def test_unjudged_depth_is_met_by_nobody(look):
+    """A body of which only the top is read may skip the judgement; whoever looks deeper may not."""
+    document = read(TOO_DEEP, judge=False)
+    assert document.root.get("model").text() == "m"
+    assert [item.raw for item in document.root.get("b").items()] == [b"1"]
+    with pytest.raises(Malformed, match="nested deeper") as caught:
+        look(document)
+    assert caught.value.offset == TOO_DEEP.index(b"[[") + 98
+    with pytest.raises(Malformed):
+        look(document)
+
+
+def test_a_judged_body_is_not_judged_again(monkeypatch):
+    """Once is enough, whichever way it was read."""
+    document = read(BODY, judge=False)
+    document.judge()
+    monkeypatch.setattr("proxy.lazyjson.check_depth", None)
+    monkeypatch.setattr("proxy.json_node.check_depth", None)
+    document.judge()
+    assert document.root.get("a").items()[0].raw == b"1"
 
 
 def test_more_than_a_million_values_are_refused_before_any_is_built():
