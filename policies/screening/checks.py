@@ -228,11 +228,26 @@ def basic_login(value: bytes) -> bool:
     )
 
 
+def chosen(value: bytes) -> bool:
+    """A password that somebody chose, not a template or a stock one."""
+    return (
+        value[:1] not in (b"$", b"%", b"{", b"<", b"*")
+        and value.lower() not in _DUMMY_PASSWORDS
+        and entropy(value) > 2.5
+    )
+
+
+def rune(value: bytes) -> bool:
+    """Core Lightning rune: 32 bytes, then restrictions, of which the first is its number."""
+    restrictions = codecs.base64_any(value)[32:]
+    return re.match(rb"=\d+(?:$|[&|\-])[ -~]*$", restrictions) is not None
+
+
 CHECKS: Mapping[str, Callable[[bytes], bool]] = {
     check.__name__: check
     for check in (
         nsec, ncryptsec, age, extended_key, wif, crc62, macaroon_hex, macaroon_base64, cashu,
         fedimint, fedimint_base32, pem, der_base64, openssh_base64, jwt, aws_id, mixed, curve_key,
-        password_in_url, basic_login,
+        password_in_url, basic_login, chosen, rune,
     )
 }  # fmt: skip

@@ -30,7 +30,7 @@ SEAM = 4096
 """Characters on each side of a seam that may be halves of one secret."""
 
 _SHORT = 12
-_FAMILIES = {
+FAMILIES: Mapping[str, str] = {
     "bip39": "wallet",
     "aezeed": "wallet",
     "electrum_seed": "wallet",
@@ -223,7 +223,7 @@ def _readings(text: str) -> Iterator[str]:
 
 
 def _named(kinds: Iterable[str]) -> set[Kind]:
-    return {(kind, _FAMILIES[kind]) for kind in kinds}
+    return {(kind, FAMILIES[kind]) for kind in kinds}
 
 
 def _common(strands: Sequence[Strand]) -> tuple[str | int, ...]:

@@ -1,0 +1,121 @@
+"""Rules as data: each finds its own samples and nothing that only looks like them."""
+
+import base64
+import re
+
+import pytest
+
+from policies.conversation import Strand
+from policies.screening import Screen, rules
+from policies.screening.checks import CHECKS
+from policies.screening.screen import FAMILIES
+
+RULES = rules.load()
+SAMPLES = [(rule, sample) for rule in RULES for sample in rule.yes]
+LOOK_ALIKES = [(rule, sample) for rule in RULES for sample in rule.no]
+
+
+@pytest.fixture(scope="module")
+def screen() -> Screen:
+    return Screen.build()
+
+
+def kinds(screen: Screen, text: str) -> set[str]:
+    return {f.kind for f in screen.findings([Strand(("messages", 0, "content"), text)])}
+
+
+def hits(rule: rules.Rule, data: bytes) -> bool:
+    """Whether the rule alone fires anywhere in the data."""
+    flags = 0 if rule.exact else re.IGNORECASE
+    return any(
+        rule.at(data, found.start())[0]
+        for anchor in rule.anchors
+        for found in re.finditer(re.escape(anchor), data, flags)
+    )
+
+
+@pytest.mark.parametrize(("rule", "sample"), SAMPLES, ids=lambda v: getattr(v, "id", ""))
+def test_each_sample_is_found(screen, rule, sample):
+    """In the middle of a sentence, at the start of a line, in JSON inside a string."""
+    text = sample.decode()
+    assert rule.kind in kinds(screen, text)
+    assert rule.kind in kinds(screen, f"before: {text} after")
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    assert rule.kind in kinds(screen, f'{{"out": "line\\n{escaped}\\nline"}}')
+
+
+@pytest.mark.parametrize(("rule", "sample"), LOOK_ALIKES, ids=lambda v: getattr(v, "id", ""))
+def test_what_only_looks_like_it_is_let_go(rule, sample):
+    """Placeholders, bad checksums, public halves, the prefix in prose."""
+    assert not hits(rule, sample)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+def test_a_rule_is_complete(rule):
+    """Each says what it is and how sure it is, and has samples on both sides."""
+    assert rule.why
+    assert rule.yes
+    assert rule.no
+    assert rule.reliability in ("certain", "strong", "context")
+    assert rule.check or rule.reliability != "certain"
+    assert all(len(anchor) >= 2 for anchor in rule.anchors)
+
+
+def test_ids_are_unique():
+    """A rule is named by its id."""
+    assert len({rule.id for rule in RULES}) == len(RULES)
+
+
+def test_a_kind_has_one_family():
+    """Two rules for one kind, or a rule and a tokeniser, file it in the same place."""
+    families = dict(FAMILIES)
+    for rule in RULES:
+        assert families.setdefault(rule.kind, rule.family) == rule.family, rule.id
+
+
+def test_no_sample_stands_in_the_open():
+    """The rules and tests hold no literal that a scanner would take for a live secret."""
+    source = rules.resources.files("policies.screening").joinpath("rules.toml").read_bytes()
+    for line in source.splitlines():
+        if not line.lstrip().startswith((b'"', b"pattern", b"anchors")):
+            assert not any(hits(rule, line) for rule in RULES), line
+    for rule, sample in SAMPLES:
+        assert sample not in source
+        assert base64.b64encode(sample) in source, rule.id
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"id": "x"},
+        {"id": "x", "anchors": ["a"], "pattern": "(", "yes": [], "no": []},
+        {"id": "x", "anchors": ["a"], "pattern": "a", "yes": [], "no": []},
+    ],
+)
+def test_a_broken_rule_names_itself(entry):
+    """A rule that cannot work is refused when it is read."""
+    with pytest.raises(ValueError, match="rule x"):
+        rules._rule(entry)
+
+
+def test_an_unknown_check_is_refused():
+    """A rule may only name checks and neighbours that exist."""
+    good = {
+        "id": "x", "kind": "k", "family": "f", "reliability": "strong", "why": "w",
+        "anchors": ["a"], "pattern": "a", "yes": [], "no": [],
+    }  # fmt: skip
+    assert rules._rule(good).id == "x"
+    for key in ("check", "before"):
+        with pytest.raises(ValueError, match="unknown"):
+            rules._rule({**good, key: "nothing"})
+
+
+@pytest.mark.parametrize("name", sorted(CHECKS))
+def test_checks_survive_anything(name):
+    """A check answers for every value that a pattern can hand to it, and for less."""
+    for value in (b"", b"1", b"=" * 50, b"eyJ" * 20, bytes(range(33, 127)), b"a:b@c", b"0" * 64):
+        if name in ("macaroon_hex", "curve_key") and not re.fullmatch(rb"[0-9a-f]+", value):
+            continue
+        if name == "fedimint_base32" and not re.fullmatch(rb"[0-9a-v]*", value[8:]):
+            continue
+        assert CHECKS[name](value) in (True, False)
