@@ -13,6 +13,9 @@ from policies.conversation import Piece, Strand
 from policies.decision import Allow, BlockFallBackLocal, EgressVerdict, Finding, Screened
 from policies.screening import AMBIGUOUS, Screen, place
 
+FAILED = "screen-failed"
+"""The kind of a finding that says that the screen itself failed on a piece."""
+
 
 @dataclass(frozen=True, slots=True)
 class ScreenResult:
@@ -65,7 +68,7 @@ def _guarded(piece: Piece, read: Callable[[], tuple[Finding, ...]]) -> tuple[Fin
         return read()
     except Exception:
         # SECURITY: a screen that fails has read nothing; what it failed on does not leave.
-        return (Finding("screen-failed", place(piece.address), AMBIGUOUS),)
+        return (Finding(FAILED, place(piece.address), AMBIGUOUS),)
 
 
 def _neighbours(pieces: Sequence[Piece]) -> list[tuple[int, int]]:
@@ -82,4 +85,5 @@ def _verdict(findings: Sequence[Finding]) -> EgressVerdict:
         return Allow()
     distinct = tuple(dict.fromkeys(findings))
     certain = any(finding.family != AMBIGUOUS for finding in distinct)
-    return BlockFallBackLocal("egress-blocked" if certain else "egress-ambiguous", distinct)
+    failed = any(finding.kind == FAILED for finding in distinct)
+    return BlockFallBackLocal("egress-blocked" if certain else "egress-ambiguous", distinct, failed)

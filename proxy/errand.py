@@ -6,7 +6,8 @@ Owns who is asked and with what. It must not know the client's socket or how an 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from policies.decision import Leg
+from policies.conversation import Piece
+from policies.decision import Decision, Leg
 from policies.prove import Cleared, nothing_to_prove, unread
 from proxy import around
 from proxy.answer import Answer
@@ -49,9 +50,7 @@ class Errand:
             case Treatment.REFUSED:  # the owner has opened it, and gave up the promise for it
                 return await self._unread(body)
             case _:
-                upstream = self._choose("")
-                cloud = upstream.leg is Leg.CLOUD
-                return await self._send(upstream, nothing_to_prove() if cloud else b"", "")
+                return await self._bare()
 
     async def _read(self, body: bytes) -> Answer:
         matched = self.admitted.match
@@ -59,20 +58,36 @@ class Errand:
         document = open_body(body)
         conversation = look(dialect, document)
         upstream = self._choose(conversation.model)
-        beside = around.pieces(self.admitted.headers, matched.path, matched.query)
-        asked = Request(body, dialect, upstream.leg, self.admitted.client, beside)
+        asked = Request(body, dialect, upstream.leg, self.admitted.client, self._beside())
         outgoing = await self.house.workshop.prepare(asked, document, conversation)
-        self.line.decided(outgoing.decision)
-        if (no := outgoing.decision.refusal) is not None:
-            raise Refused(no.code, findings=no.findings, **no.facts)
+        self._heed(outgoing.decision)
         parcel = outgoing.cleared or outgoing.body or b""
         return await self._send(upstream, parcel, conversation.model)
+
+    async def _bare(self) -> Answer:
+        """No body comes with it; headers, ids and the query are read all the same."""
+        upstream = self._choose("")
+        if upstream.leg is Leg.LOCAL:
+            return await self._send(upstream, b"", "")
+        self._heed(self.house.workshop.beside(self._beside()))
+        return await self._send(upstream, nothing_to_prove(), "")
+
+    def _heed(self, decision: Decision) -> None:
+        """Write down what was decided; a refusal ends the errand."""
+        self.line.decided(decision)
+        if (no := decision.refusal) is not None:
+            raise Refused(no.code, findings=no.findings, **no.facts)
+
+    def _beside(self) -> tuple[Piece, ...]:
+        matched = self.admitted.match
+        return around.pieces(self.admitted.headers, matched.path, matched.query)
 
     async def _unread(self, body: bytes) -> Answer:
         endpoint = self.admitted.match.endpoint
         upstream = self._choose("")
         if upstream.leg is Leg.CLOUD or endpoint.leaves:
             self.line.know(leg=Leg.CLOUD.value)
+            self._heed(self.house.workshop.beside(self._beside()))
             return await self._send(upstream, unread(body, endpoint.group), "")
         return await self._send(upstream, body, "")
 

@@ -64,7 +64,7 @@ class Line:
 
     def failed(self, error: BaseException) -> None:
         """Write that Transom itself failed: the type of the error and our own frames, no text."""
-        logs.get().error("notice", **self._now(), notice="internal-error", exc_info=error)
+        self._write("notice", "error", notice="internal-error", exc_info=error)
 
     def headers(self) -> list[tuple[str, str]]:
         """What an answer that was relayed says of itself."""

@@ -24,6 +24,7 @@ from proxy.ledger import Ledger
 
 INLINE = 256 * 1024  # bytes; above, a screen with something new to read would hold the event loop
 
+_NO_BODY = Conversation("", "", False, (), (), 0, (), (), ())
 _AUTHORED = frozenset(AUTHORED.values())
 
 
@@ -105,6 +106,13 @@ class Workshop:
         except ProofFailed as failed:
             raise Refused("proof-failed", places=f" ({failed})") from None
         return Outgoing(decision, body, cleared)
+
+    def beside(self, pieces: Sequence[Piece]) -> Decision:
+        """Whether what comes without a body may leave for a cloud: the decision about `pieces`
+        alone, headers, path and query. Raises `Refused`."""
+        decision = self._decided(Watch(self.screen(), self.clean, pieces), _NO_BODY, Remembered({}))
+        self.clean.add(decision.clean)
+        return decision
 
     async def _recall(self, request: Request, conversation: Conversation) -> Remembered:
         if not conversation.units or not self.policies.envelope.enabled:

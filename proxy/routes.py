@@ -18,7 +18,7 @@ def choose(config: Config, *, family: str, model: str, client: str) -> UpstreamS
             return speakers[route.upstream]
     for upstream in speakers.values():
         return upstream
-    raise Refused("no-route", dialect=family)
+    raise Refused("no-route", dialect=f" ({family})")
 
 
 def _matches(route: RouteSettings, family: str, model: str, client: str) -> bool:

@@ -291,3 +291,10 @@ async def test_a_secret_leaves_in_no_header_and_no_address(row, quiet_house):
     """What stands beside a body is read as the body is."""
     for case in beside(row):
         assert await quiet_house.nothing_leaves(case) == "egress-blocked"
+
+
+@pytest.mark.parametrize("row", [row for row in RELAYED if not takes_body(row)], ids=name)
+async def test_a_secret_leaves_in_no_header_and_no_address_without_a_body(row, quiet_house):
+    """Headers, ids and the query are read also where no body comes with them."""
+    for case in beside(row):
+        assert await quiet_house.nothing_leaves(case) == "egress-blocked"

@@ -115,6 +115,8 @@ async def staged(
     """A node in front of a scripted upstream."""
     log = io.StringIO()
     logs.set_up(log, json=True)
-    async with ScriptedUpstream(script) as upstream:
-        async with running(change(settings(upstream.url, leg))) as node:
-            yield Stage(node, upstream, log)
+    async with (
+        ScriptedUpstream(script) as upstream,
+        running(change(settings(upstream.url, leg))) as node,
+    ):
+        yield Stage(node, upstream, log)

@@ -114,5 +114,3 @@ def test_the_search_finds_what_is_there() -> None:
         for text in (value, value.hex().encode(), base64.b64encode(b"ab" + value + b"cd")):
             assert found_in(b"x" + text + b"y")
     assert not found_in(b"nothing of the kind")
-
-

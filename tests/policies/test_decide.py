@@ -1,0 +1,100 @@
+"""The policies in their argued order."""
+
+import pytest
+
+from policies import decide as deciding
+from policies.conversation import Conversation, Piece, Strand, Unit
+from policies.decide import Watch, decide
+from policies.decision import Leg, Remembered
+from policies.screening import Screen
+from policies.settings import Egress, Policies
+from proxy.demo.files import nsec
+
+SCREEN = Screen.build()
+
+
+def piece(text: str, name: bytes = b"1") -> Piece:
+    return Piece(("messages", 0), name * 32, lambda: (Strand(("messages", 0), text),))
+
+
+def conversation(text: str) -> Conversation:
+    unit = Unit(("messages", 0), text, "tool:read", "read")
+    return Conversation("d", "m", False, (), (), 0, (unit,), (), (piece(text),))
+
+
+def test_a_local_leg_is_framed_and_not_read() -> None:
+    """No watch, no screen: the decision has frames and nothing screened."""
+    made = decide(
+        conversation(nsec()),
+        watch=None,
+        remembered=Remembered({}),
+        policies=Policies(),
+        draw=lambda: "ab" * 16,
+    )
+    assert (made.leg, len(made.frames), made.screened) == (Leg.LOCAL, 1, None)
+
+
+def test_a_finding_ends_the_decision_before_anything_is_drawn() -> None:
+    """Blocked: no frame, no nonce, nothing screened to prove with."""
+
+    def never() -> str:
+        raise AssertionError("drawn for a request that does not leave")
+
+    made = decide(
+        conversation(nsec()),
+        watch=Watch(SCREEN, frozenset()),
+        remembered=Remembered({}),
+        policies=Policies(),
+        draw=never,
+    )
+    assert made.refusal is not None
+    assert (made.refusal.code, made.frames, made.screened) == ("egress-blocked", (), None)
+
+
+def test_what_is_around_the_body_is_read_too() -> None:
+    """A header is a piece like any other."""
+    watch = Watch(SCREEN, frozenset(), around=(piece(nsec(), b"2"),))
+    made = decide(
+        conversation("fine"),
+        watch=watch,
+        remembered=Remembered({}),
+        policies=Policies(),
+        draw=lambda: "ab" * 16,
+    )
+    assert made.refusal is not None
+
+
+def test_a_clean_body_is_framed_and_remembered() -> None:
+    """Allowed: frames, what was screened, and marks that spare the next reading."""
+    made = decide(
+        conversation("fine"),
+        watch=Watch(SCREEN, frozenset()),
+        remembered=Remembered({}),
+        policies=Policies(),
+        draw=lambda: "ab" * 16,
+    )
+    assert (made.refusal, len(made.frames)) == (None, 1)
+    assert made.screened is not None
+    assert made.clean
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_watching_lets_findings_go_and_a_failed_screen_never(
+    fails: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`observe` is about findings; what nobody could read stays home whatever is set."""
+    if fails:
+
+        def broken(self: Screen, strands: object) -> object:
+            raise RuntimeError
+
+        monkeypatch.setattr(Screen, "findings", broken)
+    made = deciding.decide(
+        conversation(nsec()),
+        watch=Watch(SCREEN, frozenset()),
+        remembered=Remembered({}),
+        policies=Policies(egress=Egress(on_hit="observe")),
+        draw=lambda: "ab" * 16,
+    )
+    assert (made.refusal is not None) is fails
+    assert bool(made.observed) is not fails
