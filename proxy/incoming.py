@@ -105,7 +105,6 @@ async def _chunks(
         raise gone(upstream, "its answer broke off") from None
     finally:
         patience.stop()
-        _close(response)
     # A body that ends with the connection ends just so when that is reset; only here is it told.
     lost_with = flight.connection.exception() if flight.connection is not None else None
     if not bounded and isinstance(lost_with, aiohttp.ClientOSError):

@@ -83,6 +83,7 @@ async def client(port: int) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio
 
 def relaying(answer: Answer, returned: list[bool] | None = None, **how: Any) -> Handler:
     async def handler(request: web.BaseRequest) -> web.StreamResponse:
+        await request.read()  # a close with something unread would be a reset
         response = await relay(answer, request, **{"stream_error": error, **how})
         if returned is not None:
             returned.append(True)
