@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, assert_never
 
+import msgspec
+
 from policies.conversation import Address
 from proxy.json_faults import parser
 
@@ -57,6 +59,7 @@ class Remove:
 Edit = Replace | Insert | Member | Remove
 _Cut = tuple[int, int, bytes]
 _strict = parser(bool)
+_well_formed = msgspec.json.Decoder(msgspec.Raw).decode
 
 
 @dataclass(slots=True)
@@ -120,7 +123,15 @@ def _position(document: "Document", address: Address) -> int:
 
 def _value(raw: bytes) -> bytes:
     try:
-        _strict(raw.decode())
+        text = raw.decode()
+        try:
+            _well_formed(raw)
+            plain = raw[:1] not in b"{[ \t\r\n"
+        except msgspec.DecodeError:
+            plain = False
+        # Only containers can hold equal keys, and only lone surrogates stop the fast reader alone.
+        if not plain:
+            _strict(text)
     except ValueError:
         raise ValueError("an edit's raw bytes are not one JSON value") from None
     return raw

@@ -207,6 +207,8 @@ def test_commas_and_white_space(edits, after):
         ([Replace(("a",), b"1 2")], "not one JSON value"),
         ([Replace(("a",), b"NaN")], "not one JSON value"),
         ([Replace(("a",), b'{"x":1,"x":2}')], "not one JSON value"),
+        ([Replace(("a",), b' {"x":1,"x":2}')], "not one JSON value"),
+        ([Replace(("a",), b'"\\ud800" 1')], "not one JSON value"),
         ([Replace(("a",), b'"\xff"')], "not one JSON value"),
     ],
 )
