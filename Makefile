@@ -19,7 +19,7 @@ demo: setup
 	$(BIN)/transom demo
 
 test: setup
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto
 
 serve: setup
 	$(BIN)/transom serve

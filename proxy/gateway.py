@@ -72,7 +72,13 @@ class Gateway:
             line.broke(no.code)
             return in_stream(no, ALL[endpoint.dress])
 
-        return await relay(answer, request, extra_headers=line.headers(), stream_error=broken)
+        return await relay(
+            answer,
+            request,
+            extra_headers=line.headers(),
+            stream_error=broken,
+            broke=lambda no: line.broke(no.code),
+        )
 
 
 async def _body(request: web.BaseRequest, admitted: Admitted, config: Config) -> bytes:
