@@ -13,8 +13,8 @@ from policies.screening import codecs
 
 _CURVE_ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
 _STAND_INS = re.compile(
-    rb"(?i)(?:^|[^a-z])(?:example|your|redacted|placeholder|changeme|dummy|sample|insert|replace|"
-    rb"here|todo|fake)(?:[^a-z]|$)"
+    rb"(?i)(?:^|[^a-z0-9])(?:example|your|redacted|placeholder|changeme|dummy|sample|insert|replace|"
+    rb"here|todo|fake)(?:[^a-z0-9]|$)"
 )
 _TEMPLATE = re.compile(
     rb"\$\{|\$\(|\{\{|<[a-zA-Z]|%s|\*\*\*|\.\.\.|xxxx|XXXX|0000000000|1234567890ab"
@@ -27,6 +27,7 @@ _DUMMIES = (
     b"testpass testpassword guestguest adminadmin admin123"
 )
 _DUMMY_PASSWORDS = frozenset(_DUMMIES.split())
+_NO_PASSWORD = re.compile(rb"\d{1,5}/|\$\w+$|[{\[%]\w+[}\]%]$")
 _PEM_HEADER = re.compile(rb"(?m)^[^\n]*:[^\n]*$")
 _EXTENDED_VERSIONS = frozenset(
     bytes.fromhex(version)
@@ -206,10 +207,9 @@ def password_in_url(value: bytes) -> bool:
     name = host.lower().partition(b":")[0]
     if len(password) < 8 or password.lower() in _DUMMY_PASSWORDS or password == user:
         return False
-    if re.match(rb"\d{1,5}(?:/|$)", password) or placeholder(password) or password[:1] in b"$<{[%*":
-        return (
-            name not in (b"", b"localhost") and not placeholder(password) and entropy(password) > 3
-        )
+    # A port that only looks like a password, or a variable's name.
+    if _NO_PASSWORD.match(password) or placeholder(password):
+        return False
     if re.fullmatch(rb"(?:[\w-]+\.)*example(?:\.\w+)*", name):
         return False
     return name not in (b"localhost", b"127.0.0.1", b"db", b"host") or mixed(password)

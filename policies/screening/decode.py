@@ -100,8 +100,9 @@ def decode(data: bytes, work: Work, media: str = "") -> Decoded:
             parts.append(codecs.base32_any(run))
         elif len(run) <= LONG:
             parts += [codecs.base64_run(part) for part in _WITHIN.split(run)[1:] if len(part) >= 24]
-        if len(run) >= 64:
-            claimed = media or _claimed(data, match.start())
+        if len(run) >= 64 or raw[:1] in b"\x1f\x78":
+            # A wrapped image has its magic in the first line alone.
+            claimed = media if not match.start() else _claimed(data, match.start())
             found.opaque = found.opaque or _packed(run, raw, claimed, parts, work)
     found.text = SEPARATOR.join(parts)
     return found

@@ -19,7 +19,7 @@ _SLICES = 256
 _VALUE = re.compile(r"^[\w.\"'/-]{1,128}\s*[=:]\s*(?P<value>.*)$")
 _COMMENT = re.compile(r"^\s*(?:#|//|;|--(?!-)|<!--)")
 _DULL = re.compile(
-    r"[+-]?[\d.,_:]+|0x0+|(?:[a-zA-Z0-9-]+\.)+[a-z]{2,12}(?::\d+)?|(?:https?|wss?)://[\w.:/-]*|"
+    r"[+-]?[\d.,_:]+|0x0+|localhost(?::\d+)?|(?:[a-zA-Z0-9-]+\.)+[a-z]{2,12}(?::\d+)?|(?:https?|wss?)://[\w.:/-]*|"
     r"[~.]{0,2}/?(?:[a-z0-9_.@-]{1,40}/)+[a-z0-9_.@-]{0,40}|-----[A-Z ]+-----|[\W_]+|(.)\1+"
 )
 _COMMON_WORDS = (
@@ -83,6 +83,8 @@ def _strings(value: object) -> Iterator[str]:
 
 def _of_line(line: str) -> Iterator[str]:
     pair = _VALUE.match(line)
+    if _DULL.fullmatch(line):
+        return
     if pair is None:
         yield line
     else:
@@ -129,6 +131,5 @@ def _forms(value: bytes) -> Iterable[bytes]:
         # At each of three alignments, without the characters that neighbours have a share in.
         coded = base64.b64encode(b"\0" * shift + value)
         start, stop = (0, 2, 3)[shift], (len(value) + shift) * 8 // 6
-        if stop - start >= SHORTEST:
-            yield coded[start:stop]
-            yield coded[start:stop].translate(bytes.maketrans(b"+/", b"-_"))
+        yield coded[start:stop]
+        yield coded[start:stop].translate(bytes.maketrans(b"+/", b"-_"))

@@ -5,7 +5,7 @@ what becomes of a finding. A finding names a kind and a place; values stay in he
 """
 
 import hashlib
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -101,31 +101,41 @@ class Screen:
         """What stands across the end of one message and the start of the next."""
         left = "".join(strand.text for strand in before if is_content(strand))[-SEAM:]
         right = "".join(strand.text for strand in after if is_content(strand))[:SEAM]
-        data = (left + right).encode(errors="replace")
-        kinds = self._anchored(data, Work(len(data)), loose=False)
-        alone = self._anchored(left.encode(errors="replace"), Work(len(data)), loose=False)
-        alone |= self._anchored(right.encode(errors="replace"), Work(len(data)), loose=False)
+        try:
+            across, *alone = (
+                self._anchored(text.encode(errors="replace"), Work(len(text)), loose=False)
+                for text in (left + right, left, right)
+            )
+            kinds = across.difference(*alone)
+        except Exhausted:
+            kinds = {("work-exceeded", AMBIGUOUS)}
         at = place(after[0].address[:2]) if after else ""
-        return tuple(Finding(kind, at, family) for kind, family in sorted(kinds - alone))
+        return tuple(Finding(kind, at, family) for kind, family in sorted(kinds))
 
     def _denied_only(self, text: str) -> bool:
         """Too short for anything but an entry of the deny corpus."""
         return len(text) >= 8 and bool(self.engine.anchors(text.encode(errors="replace")))
 
     def _kinds_of(self, strand: Strand, fields: Fields) -> set[Kind]:
-        work = Work(4 * len(strand.text))
+        data = strand.text.encode(errors="replace")
+        work = Work(len(data))
         try:
             if fields.sealed(strand):
-                return self._anchored(strand.text.encode(errors="replace"), work)
+                return self._anchored(data, work)
             telling = any(
                 word in step.lower()
                 for step in strand.address[-1:]
                 if isinstance(step, str) and not strand.is_key
                 for word in _TELLING
             )
-            kinds: set[Kind] = set()
-            for text in _readings(strand.text):
-                kinds |= self._read(text, work, fields.media(strand), telling)
+            text = views.clean(strand.text)
+            kinds = self._read(text, work, fields.media(strand), telling)
+            if text != strand.text:
+                # What cleaning took away may have been a part of it.
+                kinds |= self._anchored(data, work)
+            latin = views.alike(text)
+            if latin is not None:
+                kinds |= self._scan(latin.encode(errors="replace"), latin, work, telling)
         except Exhausted:
             return {("work-exceeded", AMBIGUOUS)}
         return kinds
@@ -202,24 +212,13 @@ class Screen:
             for text in (strand.text for strand in parts)
         ]
         data = "".join(ends).encode(errors="replace")
-        work = Work(4 * len(data))
+        work = Work(len(data))
         spaced = " ".join(ends)
-        seeds = self.words.findings(spaced, spaced.encode(errors="replace"), work)
         try:
+            seeds = self.words.findings(spaced, spaced.encode(errors="replace"), work)
             return self._anchored(data, work, loose=False) | _named(seeds)
         except Exhausted:
             return {("work-exceeded", AMBIGUOUS)}
-
-
-def _readings(text: str) -> Iterator[str]:
-    """The text as it came, cleaned, and with letters read as those they look like."""
-    yield text
-    cleaned = views.clean(text)
-    if cleaned != text:
-        yield cleaned
-    latin = views.alike(cleaned)
-    if latin is not None and latin != cleaned:
-        yield latin
 
 
 def _named(kinds: Iterable[str]) -> set[Kind]:

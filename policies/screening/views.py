@@ -44,7 +44,7 @@ GATES = {
     "escape": rb"\\|%[0-9a-fA-F]{2}|&(?:#|[A-Za-z]{2,8};)",
     "joint": rb"[\"'`][ \t]*(?:\+|\\?\r?\n)[ \t]*(?:\\?\r?\n[ \t]*)?(?:\+[ \t]*)?[\"'`]",
     "dump": rb"(?:^|\n)" + _DUMP_HEAD + _HEX_GROUP + rb"[ \t]",
-    "spaced": rb"(?:[0-9a-fA-F]{2}[: ,-]){4}",
+    "spaced": rb"(?:[0-9a-fA-F]{2}[: ,-][ \n]?(?:0x)?){4}",
 }
 """Cheap tests, all answered in one pass: which views may differ from the text at all."""
 
@@ -67,11 +67,11 @@ _ESCAPED = re.compile(rb"[\\%&]")
 _ESCAPE = re.compile(
     rb"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|U([0-9a-fA-F]{8})|u\{([0-9a-fA-F]{1,6})\})"
 )
+_BACKSLASH = b"\0\1"  # stands for an escaped backslash while the other escapes are undone
 _PLAIN_ESCAPES = tuple(
     (escaped.encode(), plain.encode())
     for escaped, plain in (
-        ("\\\\", "\0\1"), ("\\n", "\n"), ("\\r", "\r"), ("\\t", "\t"), ('\\"', '"'),
-        ("\\'", "'"), ("\\/", "/"), ("\0\1", "\\"),
+        ("\\n", "\n"), ("\\r", "\r"), ("\\t", "\t"), ('\\"', '"'), ("\\'", "'"), ("\\/", "/"),
     )
 )  # fmt: skip
 
@@ -137,10 +137,12 @@ def _escaped_lines(data: bytes) -> Iterator[bytes]:
 
 def _undone(data: bytes) -> bytes:
     if b"\\" in data:
+        data = data.replace(b"\\\\", _BACKSLASH)
         if b"\\u" in data or b"\\x" in data or b"\\U" in data:
             data = _ESCAPE.sub(_character, data)
         for escaped, plain in _PLAIN_ESCAPES:
             data = data.replace(escaped, plain)
+        data = data.replace(_BACKSLASH, b"\\")
     if b"%" in data:
         data = unquote_to_bytes(data)
     if b"&" in data and b";" in data:

@@ -110,7 +110,8 @@ class Words:
     def _far_east(self, text: str, data: bytes, work: Work, context: bool) -> set[str]:
         work.spend("words", len(data))
         found: set[str] = set()
-        tokens = [(_bare(token[0]), *token.span()) for token in _TOKENS.finditer(text)]
+        composed = unicodedata.normalize("NFC", text)
+        tokens = [(_bare(token[0]), *token.span()) for token in _TOKENS.finditer(composed)]
         near = context or _CONTEXT.search(data) is not None
         for language in OTHER:
             for run, _ in _runs(tokens, self.tables[language]):

@@ -21,6 +21,11 @@ def test_a_key_never_shows_itself():
     assert place_of_key(("k",)) == "*"
 
 
+def test_a_deep_place_is_cut():
+    """At most 120 characters, with a star for what was cut."""
+    assert place(("messages", *("content", 10**9) * 20)).endswith(".*")
+
+
 @given(st.lists(st.text() | st.integers(0, 10**9) | st.sampled_from(sorted(SCHEMA_WORDS))))
 def test_places_are_short_and_hold_nothing_else(address):
     """Property: at most 120 characters, and every word in it is a schema word."""

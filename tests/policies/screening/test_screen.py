@@ -1,0 +1,173 @@
+"""The screen as a whole: places, keys, pieces of one secret in several strings, bounds."""
+
+from itertools import pairwise
+
+import pytest
+
+from policies.conversation import Strand
+from policies.screening import AMBIGUOUS, Screen, rules
+from policies.screening.work import FACTOR, FLOOR, Work
+
+SECRET = "Zq7xW2pL9rTf"
+SAMPLES = {rule.id: rule.yes[0].decode() for rule in rules.load()}
+SEED = "add dynamic globe public you enrich toilet window expose vapor require spoil"
+
+
+@pytest.fixture(scope="module")
+def screen() -> Screen:
+    return Screen.build({"f": SECRET.encode()})
+
+
+def test_a_finding_names_kind_and_place_and_nothing_else(screen):
+    """The value appears neither in the finding nor in what can be printed of the screen."""
+    strand = Strand(("messages", 2, "content", 0, "input", "the path"), SAMPLES["nsec"])
+    (finding,) = screen.findings([strand])
+    assert (finding.kind, finding.place, finding.family) == (
+        "nostr_key",
+        "messages[2].content[0].input.*",
+        "nostr",
+    )
+    assert SAMPLES["nsec"] not in repr(finding) + repr(strand)
+
+
+def test_keys_are_read(screen):
+    """A secret that is a key is found, and its place ends in a star."""
+    for secret in (SAMPLES["github"], SECRET):
+        (finding,) = screen.findings([Strand(("metadata", secret), secret, is_key=True)])
+        assert finding.place == "metadata.*"
+
+
+def test_a_telling_key_is_context(screen):
+    """Twelve words without a checksum under a key that says what they are."""
+    words = "sun moon river mountain ocean forest desert island winter summer orange apple"
+    assert screen.findings([Strand(("input", "note"), words)]) == ()
+    (finding,) = screen.findings([Strand(("input", "walletSeed"), words)])
+    assert finding.kind == "bip39"
+
+
+def test_one_word_per_string(screen):
+    """A seed as an array of strings."""
+    strands = [
+        Strand(("messages", 0, "content", 0, "input", "words", n), word)
+        for n, word in enumerate(SEED.split())
+    ]
+    (finding,) = screen.findings(strands)
+    assert (finding.kind, finding.place) == ("bip39", "messages[0].content[0].input.*")
+
+
+@pytest.mark.parametrize("sample", ["nsec", "aws-id", "github"])
+def test_halves_in_neighbouring_strings(screen, sample):
+    """A secret cut in two or three, with keys and types between the parts."""
+    text = SAMPLES[sample]
+    for cuts in ((7,), (5, 12)):
+        bounds = [0, *cuts, len(text)]
+        parts = [text[a:b] for a, b in pairwise(bounds)]
+        strands = []
+        for n, part in enumerate(parts):
+            at = ("messages", 0, "content", n)
+            strands += [
+                Strand((*at, "type"), "type", is_key=True),
+                Strand((*at, "type"), "text"),
+                Strand((*at, "text"), part),
+            ]
+        (finding,) = screen.findings(strands)
+        assert finding.place == "messages[0].content"
+
+
+def test_halves_at_the_ends_of_long_strings(screen):
+    """The join keeps head and tail of long strings."""
+    text = SAMPLES["nsec"]
+    long = "lorem ipsum " * 2000
+    strands = [
+        Strand(("messages", 0, "content", 0, "text"), long + text[:20]),
+        Strand(("messages", 0, "content", 1, "text"), text[20:] + " " + long),
+    ]
+    assert [f.kind for f in screen.findings(strands)] == ["nostr_key"]
+
+
+def test_seams(screen):
+    """Across the end of one message and the start of the next, and only there."""
+    text = SAMPLES["nsec"]
+    before = [Strand(("messages", 0, "content"), "it is " + text[:20])]
+    after = [Strand(("messages", 1, "content"), text[20:] + " yes")]
+    (finding,) = screen.seam(before, after)
+    assert (finding.kind, finding.place) == ("nostr_key", "messages[1]")
+    assert screen.seam(before, []) == ()
+    whole = [Strand(("messages", 1, "content"), text)]
+    assert screen.seam(before, whole) == ()
+
+
+def test_in_colours_and_between_invisible_characters(screen):
+    """What cleaning removes hides nothing, and cleaning itself hides nothing."""
+    text = SAMPLES["nsec"]
+    for dressed in (
+        "\u200b".join(text),
+        f"{text[:9]}\x1b[31m{text[9:]}",
+        f"\x1b[{text}",
+        "".join(chr(ord(c) + 0xFEE0) for c in text),
+        text.replace("e", "\u0435").replace("c", "\u0441"),
+    ):
+        assert [f.kind for f in screen.findings([Strand(("input",), dressed)])] == ["nostr_key"]
+
+
+HOSTILE = {
+    "prefixes": "sk-proj-" * 30_000,
+    "more prefixes": "glpat-" * 40_000,
+    "key heads": "-----BEGIN PRIVATE KEY-----" * 9000,
+    "token heads": "eyJ" * 80_000,
+    "telling words": "secret key " * 20_000,
+    "base58": ("K" + "z" * 51 + "/") * 4000,
+    "words": "abandon ability " * 15_000,
+    "one letter": "a" * 200_000,
+    "backslashes": "\\" * 200_000,
+    "percent": "%25" * 70_000,
+    "references": "&#38;" * 40_000,
+    "quotes": "'+'" * 70_000,
+    "dumps": "00000000: 0a0a 0a0a\n" * 10_000,
+    "escapes": "\x1b[" * 100_000,
+    "unseen": "\u200b" * 70_000,
+    "wrapped": ("A" * 64 + "\n") * 3000,
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_text_costs_what_its_length_allows(screen, name, monkeypatch):
+    """No stage looks at more than its bound; what would is ambiguous and stays home."""
+    made: list[Work] = []
+
+    class Counted(Work):
+        def __init__(self, size: int) -> None:
+            super().__init__(size)
+            made.append(self)
+
+    monkeypatch.setattr("policies.screening.screen.Work", Counted)
+    text = HOSTILE[name]
+    found = screen.findings([Strand(("messages", 0, "content"), text)])
+    (work,) = made
+    size = len(text.encode())
+    assert work.limit == FACTOR * size + FLOOR
+    over = [stage for stage, spent in work.spent.items() if spent > work.limit]
+    assert bool(over) == (("work-exceeded", AMBIGUOUS) in {(f.kind, f.family) for f in found})
+
+
+def test_joins_and_seams_are_bounded_too(screen):
+    """Hostile text in pieces is ambiguous, not slow."""
+    parts = [Strand(("messages", 0, "content", n, "text"), "glpat-" * 1500) for n in range(2)]
+    (finding,) = {f for f in screen.findings(parts) if f.place == "messages[0].content[0].text"}
+    assert finding.family == AMBIGUOUS
+    small = [Strand(("messages", 0, "content", n, "text"), "glpat-" * 3) for n in range(3000)]
+    assert {f.family for f in screen.findings(small)} == {AMBIGUOUS}
+
+
+def test_a_seam_that_costs_too_much_is_ambiguous(screen, monkeypatch):
+    """The work counter holds for seams as well."""
+
+    class Spent(Work):
+        def __init__(self, size: int) -> None:
+            super().__init__(size)
+            self.limit = 0
+
+    monkeypatch.setattr("policies.screening.screen.Work", Spent)
+    side = [Strand(("messages", 0, "content"), "text")]
+    (finding,) = screen.seam(side, side)
+    assert (finding.kind, finding.family) == ("work-exceeded", AMBIGUOUS)

@@ -1,0 +1,157 @@
+"""What is opened, what is remembered, and that a screen which fails lets nothing go."""
+
+import hashlib
+from collections.abc import Callable
+
+import pytest
+
+from policies.conversation import Piece, Strand
+from policies.decision import Allow, BlockFallBackLocal, Finding
+from policies.egress import screen_outbound
+from policies.screening import AMBIGUOUS, Screen
+
+SECRET = "Zq7xW2pL9rTf"
+
+
+@pytest.fixture(scope="module")
+def screen() -> Screen:
+    return Screen.build({"f": SECRET.encode()})
+
+
+class Opened:
+    """Pieces that count how often they were opened."""
+
+    def __init__(self) -> None:
+        self.opened: list[tuple] = []
+
+    def piece(self, *address, text: str) -> Piece:
+        def strands() -> tuple[Strand, ...]:
+            self.opened.append(address)
+            return (Strand((*address, "content"), text),)
+
+        raw = repr((address[0], text)).encode()
+        return Piece(address, hashlib.sha256(raw).digest(), strands)
+
+
+def messages(opened: Opened, *texts: str) -> list[Piece]:
+    return [opened.piece("messages", n, text=text) for n, text in enumerate(texts)]
+
+
+def test_a_clean_body_is_allowed(screen):
+    """Nothing found: all digests, all strings, and a mark for every piece and seam."""
+    opened = Opened()
+    pieces = [opened.piece("model", text="m"), *messages(opened, "hello", "there")]
+    result = screen_outbound(pieces, screen, set())
+    assert result.verdict == Allow()
+    assert result.screened.digests == {piece.digest for piece in pieces}
+    assert result.screened.strings == {"m", "hello", "there"}
+    assert len(result.clean) == len(pieces) + 1
+
+
+def test_what_is_known_is_not_opened(screen):
+    """The same history costs a look-up per piece; a new message costs itself and its seam."""
+    opened = Opened()
+    first = screen_outbound(messages(opened, "one", "two", "three"), screen, set())
+    known = set(first.clean)
+    opened.opened.clear()
+    again = screen_outbound(messages(opened, "one", "two", "three"), screen, known)
+    assert (opened.opened, again.verdict, again.clean) == ([], Allow(), ())
+    assert len(again.screened.digests) == 3
+    screen_outbound(messages(opened, "one", "two", "three", "four"), screen, known)
+    assert set(opened.opened) == {("messages", 2), ("messages", 3)}
+
+
+def test_marks_are_good_for_one_version(screen):
+    """Other rules or another deny corpus read everything again."""
+    opened = Opened()
+    known = set(screen_outbound(messages(opened, f"a{SECRET}"), Screen.build(), set()).clean)
+    result = screen_outbound(messages(opened, f"a{SECRET}"), screen, known)
+    assert isinstance(result.verdict, BlockFallBackLocal)
+
+
+def test_a_finding_blocks_and_is_not_remembered(screen):
+    """The verdict names kind and place; what stands beside it is remembered as clean."""
+    opened = Opened()
+    pieces = messages(opened, "hello", f"it is {SECRET}")
+    result = screen_outbound(pieces, screen, set())
+    finding = Finding("deny_file", "messages[1].content", "deny")
+    assert result.verdict == BlockFallBackLocal("egress-blocked", (finding,))
+    assert screen.version + pieces[0].digest in result.clean
+    assert screen.version + pieces[1].digest not in result.clean
+    assert result.screened.digests == {piece.digest for piece in pieces}
+    assert isinstance(
+        screen_outbound(pieces, screen, set(result.clean)).verdict, BlockFallBackLocal
+    )
+
+
+def test_halves_in_two_messages(screen):
+    """A secret across a seam blocks, also when each half came in a request of its own."""
+    opened = Opened()
+    halves = (f"it is {SECRET[:6]}", f"{SECRET[6:]} yes")
+    for known in (set(), set(screen_outbound(messages(opened, halves[0]), screen, set()).clean)):
+        result = screen_outbound(messages(opened, *halves), screen, known)
+        assert isinstance(result.verdict, BlockFallBackLocal)
+        assert [f.place for f in result.verdict.findings] == ["messages[1]"]
+    alone = {
+        mark
+        for n, half in enumerate(halves)
+        for mark in screen_outbound([opened.piece("messages", n, text=half)], screen, set()).clean
+    }
+    result = screen_outbound(messages(opened, *halves), screen, alone)
+    assert isinstance(result.verdict, BlockFallBackLocal)
+
+
+def test_members_of_the_top_have_no_seam(screen):
+    """Only messages that follow each other in one list are neighbours."""
+    opened = Opened()
+    pieces = [
+        opened.piece("system", text=SECRET[:6]),
+        opened.piece("user", text=SECRET[6:]),
+        opened.piece("messages", 0, text=SECRET[:6]),
+        opened.piece("input", 0, text=SECRET[6:]),
+    ]
+    assert screen_outbound(pieces, screen, set()).verdict == Allow()
+
+
+def test_ambiguous_content(screen):
+    """What could not be read has its own code, and a secret beside it weighs more."""
+    opened = Opened()
+    hostile = "glpat-" * 30_000
+    result = screen_outbound(messages(opened, hostile), screen, set())
+    assert isinstance(result.verdict, BlockFallBackLocal)
+    assert result.verdict.code == "egress-ambiguous"
+    both = screen_outbound(messages(opened, hostile, "and", SECRET), screen, set())
+    assert isinstance(both.verdict, BlockFallBackLocal)
+    assert both.verdict.code == "egress-blocked"
+    assert {f.family for f in both.verdict.findings} == {AMBIGUOUS, "deny"}
+
+
+@pytest.mark.parametrize("method", ["findings", "seam"])
+@pytest.mark.parametrize("error", [RuntimeError, MemoryError, RecursionError, KeyError])
+def test_a_screen_that_fails_is_ambiguous(screen, monkeypatch, method, error):
+    """SECURITY: an exception in a rule never means clean, and is not remembered as clean."""
+
+    def fail(self, *args):
+        raise error(SECRET)
+
+    monkeypatch.setattr(Screen, method, fail)
+    opened = Opened()
+    pieces = messages(opened, "hello", "there")
+    result = screen_outbound(pieces, screen, set())
+    assert isinstance(result.verdict, BlockFallBackLocal)
+    assert result.verdict.code == "egress-ambiguous"
+    assert {f.kind for f in result.verdict.findings} == {"screen-failed"}
+    assert SECRET not in repr(result)
+    failed = {screen.version + piece.digest for piece in pieces}
+    assert not (failed & set(result.clean)) or method == "seam"
+
+
+def test_a_body_that_is_not_strict_is_not_the_screens_matter(screen):
+    """`ValueError` of a piece goes to the caller: a malformed body has its own answer."""
+
+    def malformed() -> tuple[Strand, ...]:
+        raise ValueError("a key stands twice")
+
+    strands: Callable[[], tuple[Strand, ...]] = malformed
+    with pytest.raises(ValueError, match="twice"):
+        screen_outbound([Piece(("model",), b"d" * 32, strands)], screen, set())
