@@ -84,7 +84,8 @@ class Message:
 
     `calls` are made here, `answers` are the ids of the calls whose results stand here (an empty id
     where the dialect has none). `sealed`: holds signed thinking or encrypted reasoning, which binds
-    everything before it.
+    everything before it. `said`: one digest per part of what stands here, however it is packed;
+    empty for output of the model.
     """
 
     index: int
@@ -95,6 +96,7 @@ class Message:
     calls: tuple[ToolCall, ...] = ()
     answers: tuple[str, ...] = ()
     sealed: bool = False
+    said: tuple[bytes, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +117,7 @@ class Conversation:
     under its type). `opaque`: places whose content cannot be read (images, PDFs, encrypted items).
     `unknown`: fields or blocks of a kind that the dialect does not know; screened, never edited.
     `held`: names of fields that lean on state the upstream holds (`previous_response_id`, …).
+    `prompt`: like `Message.said`, where the user speaks in a plain string beside any messages.
     """
 
     dialect: str
@@ -129,3 +132,4 @@ class Conversation:
     opaque: tuple[Address, ...] = ()
     unknown: tuple[Address, ...] = ()
     held: tuple[str, ...] = ()
+    prompt: tuple[bytes, ...] = ()

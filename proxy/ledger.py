@@ -1,18 +1,16 @@
 """What must read the same next turn: each framed unit keeps the frame of its first day.
 
-Owns the identity of a unit and the memory in front of the store. It must not know frames' words or
-a dialect. Identity (DESIGN 3.2) is a keyed digest of the configured client's name, the dialect, and
-call id, tool, part and text; where there are no call ids, tool, text and how many equal units stand
-before it. Position, packaging and cache marks are not in it, as clients change them.
+Owns the memory in front of the store. It must not know frames' words, a dialect, or what makes two
+units the same (`identity`).
 """
 
-import hashlib
-from collections import Counter, OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
+from collections import OrderedDict
+from collections.abc import Iterable
 
-from policies.conversation import Address, Conversation, Unit
+from policies.conversation import Conversation
 from policies.decision import Claimed, Decision, FrameRow, Remembered
 from proxy.errors import Refused
+from proxy.identity import unit_ids
 from proxy.state.base import StateError, Store
 
 MOST_HITS = 16_384
@@ -73,22 +71,7 @@ class Ledger:
     def _digests(
         self, client: str, conversation: Conversation, wanted: Iterable[int]
     ) -> dict[int, bytes]:
-        """Unit number → digest of its identity, for the wanted units, in their order."""
-        units = conversation.units
-        standing = _standing(units)
-        common = (_bytes(client), _bytes(conversation.dialect))
-        return {
-            number: self._digest((*common, *_identity(units[number], standing[number])))
-            for number in wanted
-        }
-
-    def _digest(self, fields: Iterable[bytes]) -> bytes:
-        digest = hashlib.blake2b(key=self._key, digest_size=32, person=b"transom-unit")
-        for value in fields:
-            # SECURITY: without lengths two identities could run into the same bytes.
-            digest.update(len(value).to_bytes(8, "big"))
-            digest.update(value)
-        return digest.digest()
+        return unit_ids(self._key, client, conversation, wanted)
 
     def _hit(self, digest: bytes) -> FrameRow | None:
         row = self._hits.get(digest)
@@ -100,32 +83,3 @@ class Ledger:
         self._hits.update(rows)
         while len(self._hits) > self._most_hits:
             self._hits.popitem(last=False)
-
-
-def _standing(units: Sequence[Unit]) -> list[int]:
-    """For each unit without a call id, how many equal ones stand before it; else 0."""
-    seen: Counter[tuple[str, Address, str]] = Counter()
-    standing = []
-    for unit in units:
-        same = unit.tool, unit.inner, unit.text
-        standing.append(0 if unit.call else seen[same])
-        if not unit.call:
-            seen[same] += 1
-    return standing
-
-
-def _identity(unit: Unit, standing: int) -> Iterator[bytes]:
-    if unit.call:
-        yield from (b"call", _bytes(unit.call), b"%d" % unit.part)
-    else:
-        yield from (b"standing", b"%d" % standing)
-    yield _bytes(unit.tool)
-    yield b"%d" % len(unit.inner)
-    for step in unit.inner:
-        yield b"index %d" % step if isinstance(step, int) else b"key " + _bytes(step)
-    yield _bytes(unit.text)
-
-
-def _bytes(text: str) -> bytes:
-    # Lone surrogates pass on local legs, so they have bytes here too.
-    return text.encode("utf-8", "surrogatepass")

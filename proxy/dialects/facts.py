@@ -9,12 +9,14 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 
 from policies.conversation import Address, Message, Origin, ToolCall
+from proxy.dialects.said import Said
 
 STORE_BYTES = 32 * 1024 * 1024
 """Default bound of one store, in bytes of the interpreter's memory as far as they can be told."""
 
 _ENTRY = 600  # digest, facts, their tuples and the slot in the store
 _PART = 250  # one unit, call or address with its tuples
+_SAID = 73  # one digest and its place in a tuple
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,8 @@ class Found:
 @dataclass(frozen=True, slots=True)
 class Facts:
     """All that the view needs of one message or one top-level member. `spoken`: it is output of the
-    model, so it ends a run. Addresses start at the message (or member)."""
+    model, so it ends a run. `said`: what it says, however it is packed. Addresses start at the
+    message (or member)."""
 
     role: str = ""
     origin: Origin = Origin.UNKNOWN
@@ -49,6 +52,7 @@ class Facts:
     opaque: tuple[Address, ...] = ()
     unknown: tuple[Address, ...] = ()
     held: tuple[str, ...] = ()
+    said: Said = ()
     _placed: list[Message] = field(default_factory=list, compare=False, repr=False)
 
     @property
@@ -71,6 +75,7 @@ class Facts:
                 self.calls,
                 self.answers,
                 self.sealed,
+                self.said,
             )
         ]
         return self._placed[0]
@@ -84,7 +89,8 @@ def size(facts: Facts) -> int:
     texts += [call.name for call in facts.calls]
     texts += facts.tools
     parts = len(texts) + len(facts.answers) + len(facts.opaque) + len(facts.unknown)
-    return _ENTRY + _PART * parts + sum(map(sys.getsizeof, texts))
+    fixed = _ENTRY + _PART * parts + _SAID * len(facts.said)
+    return fixed + sum(map(sys.getsizeof, texts))
 
 
 class FactStore:

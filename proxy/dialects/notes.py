@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from policies.conversation import Address, Origin, ToolCall
 from proxy.dialects.facts import Facts, Found
 from proxy.dialects.opened import Fields, Opened
+from proxy.dialects.said import Said
 from proxy.lazyjson import Kind
 
 
@@ -26,6 +27,7 @@ class Notes:
         "opaque",
         "origin",
         "role",
+        "said",
         "sealed",
         "spoken",
         "tools",
@@ -46,6 +48,7 @@ class Notes:
         self.opaque: list[Address] = []
         self.unknown: list[Address] = []
         self.held: list[str] = []
+        self.said: Said = ()
 
     def facts(self) -> Facts:
         """Everything noted, frozen."""
@@ -61,6 +64,7 @@ class Notes:
             tuple(self.opaque),
             tuple(self.unknown),
             tuple(dict.fromkeys(self.held)),
+            self.said,
         )
 
     def open(self, node: Opened, known: frozenset[str]) -> Fields:

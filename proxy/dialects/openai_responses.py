@@ -42,7 +42,7 @@ class OpenAIResponses:
 
     def __init__(self, store: FactStore | None = None) -> None:
         self.store = FactStore() if store is None else store
-        self._reading = Reading(self.name, "input", _FIELDS, read_item, _member)
+        self._reading = Reading(self.name, "input", _FIELDS, read_item, _member, plain=True)
 
     def view(self, document: Document) -> Conversation:
         """See `Dialect.view`."""

@@ -13,6 +13,7 @@ from proxy.dialects.facts import Facts, FactStore, Found
 from proxy.dialects.notes import Notes
 from proxy.dialects.opened import Opened, opened
 from proxy.dialects.runs import leading, runs_of, turn_of
+from proxy.dialects.said import Said, said
 from proxy.lazyjson import Document, Kind, Node
 
 MESSAGE = b"message\0"
@@ -24,7 +25,8 @@ class Reading:
     """How one dialect is read. `list_key` names the member that holds the messages, `fields` all
     known members. `message` and `member` note what one message, or one other member, says.
     `streams` is what an absent `stream` means. `named` says that a result's own word for its tool
-    beats its call id, and that a result with neither answers the call at the same place."""
+    beats its call id, and that a result with neither answers the call at the same place. `plain`
+    says that one string may stand in place of the messages."""
 
     dialect: str
     list_key: str
@@ -33,16 +35,19 @@ class Reading:
     member: Callable[[str, Opened, Notes], None]
     streams: bool = False
     named: bool = False
+    plain: bool = False
 
 
 @dataclass(slots=True)
 class _Seen:
-    """What the walk gathers: `facts` with something notable, `said` those of the messages."""
+    """What the walk gathers: `facts` with something notable, `said` those of the messages, `prompt`
+    what a string in their place says."""
 
     pieces: list[Piece] = field(default_factory=list)
     messages: list[Message] = field(default_factory=list)
     facts: list[tuple[Address, Facts]] = field(default_factory=list)
     said: list[Facts] = field(default_factory=list)
+    prompt: Said = ()
 
 
 def view(document: Document, reading: Reading, store: FactStore) -> Conversation:
@@ -78,6 +83,7 @@ def view(document: Document, reading: Reading, store: FactStore) -> Conversation
         tuple(base + way for base, fact in facts for way in fact.opaque),
         tuple(base + way for base, fact in facts for way in fact.unknown),
         tuple(dict.fromkeys(name for _, fact in facts for name in fact.held)),
+        seen.prompt,
     )
 
 
@@ -103,7 +109,9 @@ def _member(key: str, node: Node, reading: Reading, store: FactStore, seen: _See
     facts = store.get(piece.digest)
     if facts is None:
         notes = Notes(1)
-        if key in reading.fields and key != reading.list_key:
+        if key == reading.list_key and reading.plain and node.kind is Kind.STRING:
+            notes.said = said(node.text())
+        elif key in reading.fields and key != reading.list_key:
             reading.member(key, opened(node), notes)
         else:
             notes.unknown.append(())
@@ -111,6 +119,7 @@ def _member(key: str, node: Node, reading: Reading, store: FactStore, seen: _See
         store.put(piece.digest, facts)
     if facts.notable:
         seen.facts.append((node.address, facts))
+    seen.prompt += facts.said
 
 
 def _messages(node: Node, reading: Reading, store: FactStore, seen: _Seen) -> None:
@@ -119,7 +128,10 @@ def _messages(node: Node, reading: Reading, store: FactStore, seen: _Seen) -> No
         facts = store.get(digest)
         if facts is None:
             notes = Notes(2)
-            reading.message(opened(item), notes)
+            message = opened(item)
+            reading.message(message, notes)
+            if not notes.spoken:
+                notes.said = said(message.value)
             facts = notes.facts()
             store.put(digest, facts)
         address = item.address

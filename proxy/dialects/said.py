@@ -1,0 +1,81 @@
+"""What a message says, apart from how it is packed: the stuff that identities are made of.
+
+Owns one digest per part of a message. Clients repack what they resend: a string becomes a list with
+one text block, two messages become one, cache marks move (wire.md 1.1.6, 6.1). None of that changes
+the digests here. It must not know a dialect or a key.
+"""
+
+from collections.abc import Iterator
+from hashlib import sha256
+from typing import Any, Final
+
+Said = tuple[bytes, ...]
+"""One SHA-256 per part that says something, in order; parts of two messages simply follow."""
+
+MARKS: Final = frozenset({"cache_control", "prompt_cache_breakpoint"})
+"""Fields that say where an upstream may cache, and nothing to the model."""
+
+_TEXTS: Final = frozenset({"text", "input_text"})
+_CONTENTS: Final = ("content", "output", "images")
+
+
+def said(value: object) -> Said:
+    """What a parsed message, or a plain string in place of messages, says. Empty texts say nothing;
+    of anything but text the whole value counts, cache marks left out."""
+    if not isinstance(value, dict):
+        return tuple(_parts(value))
+    return tuple(part for name in _CONTENTS for part in _parts(value.get(name, "")))
+
+
+def text_digest(text: str) -> bytes:
+    """The digest of one text, the same wherever it stands. Lone surrogates have one too."""
+    return sha256(b"text\0" + _bytes(text)).digest()
+
+
+def _parts(value: object) -> Iterator[bytes]:
+    match value:
+        case str():
+            if value:
+                yield text_digest(value)
+        case list():
+            for item in value:
+                yield from _part(item)
+        case None:
+            return
+        case _:
+            yield sha256(b"value\0" + b"".join(_spelled(value))).digest()
+
+
+def _part(item: Any) -> Iterator[bytes]:
+    match item:
+        case {"type": str(kind), "text": str(text)} if kind in _TEXTS:
+            yield from _parts(text)
+        case {"type": "tool_result"}:
+            yield from _parts(item.get("content"))
+        case _:
+            yield from _parts(item)
+
+
+def _spelled(value: object) -> Iterator[bytes]:
+    """A value in bytes that no other value has; lengths keep neighbours apart."""
+    match value:
+        case dict():
+            kept = [(key, inner) for key, inner in value.items() if key not in MARKS]
+            yield b"{%d" % len(kept)
+            for key, inner in kept:
+                yield from _spelled(key)
+                yield from _spelled(inner)
+        case list():
+            yield b"[%d" % len(value)
+            for inner in value:
+                yield from _spelled(inner)
+        case str():
+            raw = _bytes(value)
+            yield b'"%d:' % len(raw)
+            yield raw
+        case _:
+            yield b"=%b;" % str(value).encode()
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")

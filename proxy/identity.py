@@ -1,0 +1,118 @@
+"""Who is who: keyed digests that stay the same however a client repacks what it resends.
+
+Owns the identity of a conversation, a run, a unit and a session. It must not know a store, a frame
+or a header. A client is its configured name, never a credential, which is renewed all the time.
+Left out everywhere: positions, boundaries between messages, cache marks, system messages, tools,
+model, betas; clients change those from turn to turn (wire.md 1.1.6, 6).
+"""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from policies.conversation import Address, Conversation, Message, Run, Unit
+
+_ASIDE = frozenset({"system", "developer"})
+
+
+def conversation_id(key: bytes, client: str, conversation: Conversation) -> bytes:
+    """32 bytes for the conversation that begins as `conversation` does: with what the user said
+    before the model first answered. Where no user speaks, all that stands there counts, and where
+    nothing stands, all such bodies of a client are one conversation."""
+    common = (b"conversation", _bytes(client), _bytes(conversation.dialect))
+    return _digest(key, (*common, *_opening(conversation)))
+
+
+def run_id(key: bytes, client: str, conversation: Conversation, run: Run) -> bytes:
+    """32 bytes for a run: its conversation, what is said and answered in it, and how many equal
+    runs stand before it."""
+    mine = _contents(conversation.messages[run.start : run.stop])
+    earlier = (one for one in conversation.runs if one.start < run.start)
+    before = sum(_contents(conversation.messages[one.start : one.stop]) == mine for one in earlier)
+    root = conversation_id(key, client, conversation)
+    return _digest(key, (b"run", root, b"%d" % before, *mine))
+
+
+def unit_ids(
+    key: bytes, client: str, conversation: Conversation, wanted: Iterable[int]
+) -> dict[int, bytes]:
+    """Unit number → 32 bytes for its identity (DESIGN 3.2), for the `wanted` ones, in their order.
+
+    Call id, tool, part and text; where there are no call ids, tool, text and how many equal units
+    stand before it.
+    """
+    units = conversation.units
+    standing = _standing(units)
+    common = (b"unit", _bytes(client), _bytes(conversation.dialect))
+    return {
+        number: _digest(key, (*common, *_unit(units[number], standing[number])))
+        for number in wanted
+    }
+
+
+def session_id(key: bytes, client: str, named: str, conversation: Conversation) -> bytes:
+    """32 bytes for a session: what the client's headers name it (`sessions.name_of`), else the root
+    of the conversation. Nothing that stands in a body alone names a session."""
+    if named:
+        return _digest(key, (b"session", _bytes(client), _bytes(named)))
+    return conversation_id(key, client, conversation)
+
+
+def _opening(conversation: Conversation) -> Iterator[bytes]:
+    messages = conversation.messages
+    for run in conversation.runs:
+        if run.has_user:
+            users = (m for m in messages[run.start : run.stop] if m.role == "user")
+            yield from (part for message in users for part in message.said)
+            return
+    if conversation.prompt:
+        yield from conversation.prompt
+        return
+    first = conversation.runs[:1]
+    yield from _contents(messages[first[0].start : first[0].stop] if first else messages, aside=())
+
+
+def _contents(messages: Sequence[Message], *, aside: Iterable[str] = _ASIDE) -> tuple[bytes, ...]:
+    """What is answered and said in `messages`, but for those in a role of `aside`."""
+    counted = [message for message in messages if message.role not in aside]
+    answers = tuple(_bytes(call) for message in counted for call in message.answers)
+    words = tuple(part for message in counted for part in message.said)
+    return (b"%d" % len(answers), *answers, *words)
+
+
+def _standing(units: Sequence[Unit]) -> list[int]:
+    """For each unit without a call id, how many equal ones stand before it; else 0."""
+    seen: Counter[tuple[str, Address, str]] = Counter()
+    standing = []
+    for unit in units:
+        same = unit.tool, unit.inner, unit.text
+        standing.append(0 if unit.call else seen[same])
+        if not unit.call:
+            seen[same] += 1
+    return standing
+
+
+def _unit(unit: Unit, standing: int) -> Iterator[bytes]:
+    if unit.call:
+        yield from (b"call", _bytes(unit.call), b"%d" % unit.part)
+    else:
+        yield from (b"standing", b"%d" % standing)
+    yield _bytes(unit.tool)
+    yield b"%d" % len(unit.inner)
+    for step in unit.inner:
+        yield b"index %d" % step if isinstance(step, int) else b"key " + _bytes(step)
+    yield _bytes(unit.text)
+
+
+def _digest(key: bytes, fields: Iterable[bytes]) -> bytes:
+    digest = hashlib.blake2b(key=key, digest_size=32, person=b"transom-identity")
+    for value in fields:
+        # SECURITY: without lengths two identities could run into the same bytes.
+        digest.update(len(value).to_bytes(8, "big"))
+        digest.update(value)
+    return digest.digest()
+
+
+def _bytes(text: str) -> bytes:
+    # Lone surrogates pass on local legs, and header values hold any byte.
+    return text.encode("utf-8", "surrogatepass")
