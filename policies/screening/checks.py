@@ -28,6 +28,7 @@ _DUMMIES = (
 )
 _DUMMY_PASSWORDS = frozenset(_DUMMIES.split())
 _NO_PASSWORD = re.compile(rb"\d{1,5}/|\$\w+$|[{\[%]\w+[}\]%]$")
+_COMMENT_MARKS = re.compile(rb"(?m)^[ \t]*(?:#|//|\*|>|;|--)+[ \t]?")
 _PEM_HEADER = re.compile(rb"(?m)^[^\n]*:[^\n]*$")
 _EXTENDED_VERSIONS = frozenset(
     bytes.fromhex(version)
@@ -150,7 +151,7 @@ def pem(value: bytes) -> bool:
     """A private key block: at least 64 characters of body that begin like a key."""
     label, _, rest = value[11:].partition(b"-----")
     body = rest.partition(b"-----END")[0]
-    coded = _PEM_HEADER.sub(b"", body)
+    coded = _PEM_HEADER.sub(b"", _COMMENT_MARKS.sub(b"", body))
     if len(re.findall(rb"[A-Za-z0-9+/]", coded)) < 64:
         return False
     raw = codecs.base64_any(coded.partition(b"=")[0])

@@ -15,6 +15,7 @@ from policies.screening import codecs
 from policies.screening.checks import fedimint_raw, wif
 from policies.screening.work import Work
 
+SHORTEST = 24
 LONG = 4096
 """A run of this many characters that reads as nothing is ambiguous."""
 SEPARATOR = b"\n\0\n"
@@ -29,7 +30,7 @@ def _linear(pattern: bytes) -> "re2._Regexp":
     return re2.compile(pattern, options)
 
 
-_RUN = _linear(rb"[A-Za-z0-9+/_-]{24,}")
+_RUN = _linear(rb"[A-Za-z0-9+/_-]{%d,}" % SHORTEST)
 _HEX = re.compile(rb"[0-9a-fA-F]+")
 _BASE32 = re.compile(rb"[A-Z2-7]{32,}")
 _WALLET_KEY = re.compile(rb"(?:^|[+/_-])([5KL9c6][1-9A-HJ-NP-Za-km-z]{50,57})(?=$|[+/_-])")
@@ -92,14 +93,17 @@ def decode(data: bytes, work: Work, media: str = "") -> Decoded:
         work.spend("decode", 2 * len(run))
         if len(run) >= 51:
             found.kinds |= _wallet_keys(run)
-        raw = _raw(run)
-        if raw[:1] in _FIRST_BYTES:
-            found.kinds.update(heads(raw))
-        parts.append(raw)
+        first = len(parts)
+        # What follows a slash, plus or dash may be a run of its own, glued to a path or a mark.
+        later = _WITHIN.split(run)[1:] if len(run) <= LONG else []
+        later += [run.lstrip(b"+/_-")] if run[0] in b"+/_-" else []
+        for part in (run, *(part for part in later if len(part) >= SHORTEST)):
+            parts.append(_raw(part))
+            if parts[-1][:1] in _FIRST_BYTES:
+                found.kinds.update(heads(parts[-1]))
         if _BASE32.fullmatch(run):
             parts.append(codecs.base32_any(run))
-        elif len(run) <= LONG:
-            parts += [codecs.base64_run(part) for part in _WITHIN.split(run)[1:] if len(part) >= 24]
+        raw = parts[first]
         if len(run) >= 64 or raw[:1] in b"\x1f\x78":
             # A wrapped image has its magic in the first line alone.
             claimed = media if not match.start() else _claimed(data, match.start())

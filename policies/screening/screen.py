@@ -144,13 +144,13 @@ class Screen:
         """One reading of a string with all its views; `media` is what the field beside claims."""
         data = text.encode(errors="replace")
         seen = self.gates(data)
-        kinds = self._scan(data, text, work, telling) | self._across_lines(data, seen, work)
+        kinds = self._scan(data, text, work, telling, seen) | self._across_lines(data, seen, work)
         if "run" in seen:
             kinds |= self._decoded(data, work, media)
         for plain in views.unescaped(data, seen, work):
             shown = plain.decode(errors="replace")
             seen = self.gates(plain)
-            kinds |= self._scan(plain, shown, work, telling)
+            kinds |= self._scan(plain, shown, work, telling, seen)
             kinds |= self._across_lines(plain, seen, work)
             if "run" in seen:
                 kinds |= self._decoded(plain, work)
@@ -183,8 +183,12 @@ class Screen:
             kinds |= self._scan(data, "", work, False)
         return kinds
 
-    def _scan(self, data: bytes, text: str, work: Work, telling: bool) -> set[Kind]:
-        seeds = self.words.findings(text or data.decode("latin-1"), data, work, telling)
+    def _scan(
+        self, data: bytes, text: str, work: Work, telling: bool, seen: Container[str] = ()
+    ) -> set[Kind]:
+        seeds = self.words.findings(
+            text or data.decode("latin-1"), data, work, context=telling, labelled="label" in seen
+        )
         return self._anchored(data, work) | _named(seeds)
 
     def _anchored(self, data: bytes, work: Work, *, loose: bool = True) -> set[Kind]:

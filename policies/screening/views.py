@@ -35,13 +35,14 @@ def _linear(pattern: bytes) -> "re2._Regexp":
     return re2.compile(pattern, options)
 
 
-_NUMBER = rb"(?:[^\s:]{1,200}[:-])?\d{1,7}(?:\t|\xe2\x86\x92|[ ]?\xe2\x94\x82|[:|)-])[ ]?"
+_NUMBER = rb"(?:[^\s:]{1,200}[:-])?\d{1,7}(?:\t|\xe2\x86\x92|[ ]?\xe2\x94\x82|[ ]?\||[:)-])[ ]?"
 _BASE64 = rb"[A-Za-z0-9+/_-]"
 _HEX_GROUP = rb"(?:[0-9a-fA-F]{2}|[0-9a-fA-F]{4})"
 _DUMP_HEAD = rb"(?:[ \t]{0,12}\d{1,7}(?:\t|\xe2\x86\x92))?[0-9a-fA-F]{4,16}:?[ \t]{1,4}"
 GATES = {
     "run": _BASE64 + rb"{24}",
     "escape": rb"\\|%[0-9a-fA-F]{2}|&(?:#|[A-Za-z]{2,8};)",
+    "label": rb"(?:[Ww]ord|[Ss]eed|[Mm]nemonic|[Pp]hrase|WORD|SEED)[ _#-]{0,2}0?1[^0-9A-Za-z]",
     "joint": rb"[\"'`][ \t]*(?:\+|\\?\r?\n)[ \t]*(?:\\?\r?\n[ \t]*)?(?:\+[ \t]*)?[\"'`]",
     "dump": rb"(?:^|\n)" + _DUMP_HEAD + _HEX_GROUP + rb"[ \t]",
     "spaced": rb"(?:[0-9a-fA-F]{2}[: ,-][ \n]?(?:0x)?){4}",

@@ -34,6 +34,7 @@ _CONTEXT = re.compile(
     rb"(?i)seed|mnemonic|recovery|backup phrase|secret phrase|recovery phrase|pass ?phrase|wallet|"
     rb"bip-?39|(?:12|24|twelve|twenty.?four) words"
 )
+_LABEL = re.compile(rb"(?i)(?:word|seed|mnemonic|phrase)[ _#-]{0,2}\d{1,2}(?![0-9])")
 _LETTERS = re.compile(rb"[a-z]+")
 _ACCENTED = re.compile("[\u00c0-\u024f\u0300-\u036f]")
 _MARKS = re.compile("[\u0300-\u036f]")
@@ -60,10 +61,22 @@ class Words:
         latin = frozenset(word.encode() for language in LATIN for word in tables[language])
         return cls(tables, latin, tuple(tables["english"]))
 
-    def findings(self, text: str, data: bytes, work: Work, context: bool = False) -> set[str]:
+    def findings(
+        self,
+        text: str,
+        data: bytes,
+        work: Work,
+        *,
+        context: bool = False,
+        labelled: bool = False,
+    ) -> set[str]:
         """Kinds of seed found in `text`, whose UTF-8 is `data`. `context`: a telling word stands
-        outside, for example as the key of the value."""
+        outside, for example as the key of the value. `labelled`: words may have labels with
+        numbers, `word 1: …`, which do not belong to the run."""
         found = self._latin(data, work, context)
+        if labelled and not found:
+            work.spend("words", 2 * len(data))
+            found = self._latin(_LABEL.sub(b" ", data), work, context)
         if len(data) != len(text):
             if _ACCENTED.search(text):
                 bare = _MARKS.sub("", unicodedata.normalize("NFKD", text))

@@ -131,6 +131,20 @@ async def test_an_unreadable_file_closes_the_cloud(follow, tmp_path):
     assert not readable(await follow(tmp_path))
 
 
+async def test_an_unreadable_folder_closes_the_cloud(follow, tmp_path, monkeypatch):
+    """A folder that cannot be listed could hold anything too."""
+    (tmp_path / "sub").mkdir()
+    original = os.scandir
+
+    def scandir(path):
+        if str(path).endswith("sub"):
+            raise PermissionError
+        return original(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    assert not readable(await follow(tmp_path))
+
+
 async def test_a_failing_read_closes_the_cloud(follow, tmp_path, monkeypatch):
     """The same by way of an error from the system, whoever runs the tests."""
     (tmp_path / "f").write_text(SECRET)

@@ -167,7 +167,7 @@ def test_binary_keys_behind_encodings(screen):
         b"\x02\x02" + bytes([len(identifier)]) + identifier + b"\0\0\x06\x20" + NOISE.randbytes(32)
     )
     dump = "\n".join(f"{at:08x}: {raw[at : at + 16].hex(' ', 2)}" for at in range(0, len(raw), 16))
-    for text in (raw.hex(), b64(raw), dump):
+    for text in (raw.hex(), b64(raw), dump, f"+{raw.hex()}", f"+{b64(raw)}"):
         assert ("macaroon", "macaroon") in kinds(screen, text)
 
 

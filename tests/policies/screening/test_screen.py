@@ -45,6 +45,12 @@ def test_a_telling_key_is_context(screen):
     assert finding.kind == "bip39"
 
 
+def test_words_with_labels(screen):
+    """The gate for labels leads to the pass that leaves them out."""
+    text = "\n".join(f"word {n}: {word}" for n, word in enumerate(SEED.split(), 1))
+    assert [f.kind for f in screen.findings([Strand(("input",), text)])] == ["bip39"]
+
+
 def test_one_word_per_string(screen):
     """A seed as an array of strings."""
     strands = [

@@ -69,6 +69,13 @@ def test_every_official_list(language):
     assert found("\u3000".join(words)) == {"bip39"}
 
 
+@pytest.mark.parametrize("label", ["word{}=", "Word {}: ", "WORD #{} ", "seed_{:02} | "])
+def test_labels_with_numbers_are_no_words(label):
+    """Wallets write `word 1: …`; the label is itself a word of the list."""
+    text = "\n".join(label.format(n) + word for n, word in enumerate(seed(), 1))
+    assert found(text, labelled=True) == {"bip39"}
+
+
 def test_a_telling_word_stands_in_for_the_checksum():
     """A phrase with a slip of the pen is a seed where the text, or its key, says so."""
     text = " ".join(broken())
