@@ -4,6 +4,7 @@ import base64
 import random
 
 import pytest
+from mnemonic import Mnemonic
 
 from policies.conversation import Strand
 from policies.screening import Screen
@@ -71,5 +72,5 @@ def test_reasoning_items(screen):
 def test_a_sealed_position_is_no_hiding_place(screen):
     """The deny corpus and certain kinds run there too, and free text there is free text."""
     assert screen.findings(anthropic("assistant", "thinking", "signature", f"{NOISE}{SECRET}"))
-    words = "add dynamic globe public you enrich toilet window expose vapor require spoil"
+    words = Mnemonic("english").to_mnemonic(bytes(range(11, 27)))
     assert screen.findings(anthropic("assistant", "thinking", "signature", words))

@@ -3,6 +3,7 @@
 from itertools import pairwise
 
 import pytest
+from mnemonic import Mnemonic
 
 from policies.conversation import Strand
 from policies.screening import AMBIGUOUS, Screen, rules
@@ -10,7 +11,7 @@ from policies.screening.work import FACTOR, FLOOR, Work
 
 SECRET = "Zq7xW2pL9rTf"
 SAMPLES = {rule.id: rule.yes[0].decode() for rule in rules.load()}
-SEED = "add dynamic globe public you enrich toilet window expose vapor require spoil"
+SEED = Mnemonic("english").to_mnemonic(bytes(range(11, 27)))
 
 
 @pytest.fixture(scope="module")
