@@ -39,6 +39,16 @@ class Watch:
     around: Sequence[Piece] = ()
 
 
+def looks_inside(leg: Leg, policies: Policies) -> bool:
+    """Whether any policy asks about the conversation of a request on `leg`.
+
+    Here it is argued once. The screen and the proof ask about all that leaves for a cloud. Frames
+    are put on both legs, unless they are off. Where neither asks, the body goes on as it came: what
+    lies below its top level is not opened, so nothing there is refused, counted or remembered.
+    """
+    return leg is Leg.CLOUD or policies.envelope.enabled
+
+
 def decide(
     conversation: Conversation,
     *,

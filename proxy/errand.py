@@ -17,7 +17,7 @@ from proxy.door import Admitted, Door
 from proxy.endpoints import Treatment
 from proxy.errors import Refused
 from proxy.journal import Line
-from proxy.outgoing import Request, Workshop, look, open_body
+from proxy.outgoing import Request, Workshop, open_body
 from proxy.routes import choose
 from proxy.upstream import Outbound
 
@@ -55,14 +55,14 @@ class Errand:
     async def _read(self, body: bytes) -> Answer:
         matched = self.admitted.match
         dialect = ALL[matched.endpoint.dialect]
-        document = open_body(body)
-        conversation = look(dialect, document)
-        upstream = self._choose(conversation.model)
-        asked = Request(body, dialect, upstream.leg, self.admitted.client, self._beside())
-        outgoing = await self.house.workshop.prepare(asked, document, conversation)
+        document, glanced = open_body(dialect, body)
+        upstream = self._choose(glanced.model)
+        beside = self._beside() if upstream.leg is Leg.CLOUD else ()
+        asked = Request(body, dialect, upstream.leg, self.admitted.client, beside)
+        outgoing = await self.house.workshop.prepare(asked, document, glanced)
         self._heed(outgoing.decision)
         parcel = outgoing.cleared or outgoing.body or b""
-        return await self._send(upstream, parcel, conversation.model)
+        return await self._send(upstream, parcel, glanced.model)
 
     async def _bare(self) -> Answer:
         """No body comes with it; headers, ids and the query are read all the same."""

@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from policies.decide import looks_inside
 from policies.decision import FrameRow
 from proxy import around
 from proxy.clean import CleanMarks
@@ -91,12 +92,13 @@ async def _tell(config: Config, path: str, name: str | None, body: bytes) -> Tol
     try:
         matched = match("POST", path, {}, config.endpoints_open)
         dialect = ALL[matched.endpoint.dialect]
-        document = open_body(body)
-        conversation = look(dialect, document)
-        upstream = _upstream(config, name, matched.endpoint.family, conversation.model)
+        document, glanced = open_body(dialect, body)
+        upstream = _upstream(config, name, matched.endpoint.family, glanced.model)
         told.leg = upstream.leg
         async with _screens(config) as screens, _state(config) as store:
-            told.view = view_of(conversation, config.policies, screens.current())
+            if looks_inside(told.leg, config.policies):
+                seen = look(dialect, document)
+                told.view = view_of(seen, config.policies, screens.current())
             nonces = _Nonces()
             workshop = Workshop(
                 config.policies,
@@ -107,7 +109,7 @@ async def _tell(config: Config, path: str, name: str | None, body: bytes) -> Tol
             )
             beside = around.pieces((), matched.path, matched.query)
             asked = Request(body, dialect, upstream.leg, around=beside)
-            _conclude(told, await workshop.prepare(asked, document, conversation), nonces)
+            _conclude(told, await workshop.prepare(asked, document, glanced), nonces)
     except Refused as no:
         told.refused(no.code, said(no))
     return told

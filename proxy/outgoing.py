@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from policies.authored import AUTHORED
 from policies.conversation import Conversation, Piece
-from policies.decide import Watch, decide
+from policies.decide import Watch, decide, looks_inside
 from policies.decision import Claimed, Decision, Leg, Remembered
 from policies.prove import Cleared, ProofFailed, prove
 from policies.screening import Screen
@@ -55,10 +55,12 @@ class Outgoing:
     cleared: Cleared | None = None
 
 
-def open_body(body: bytes) -> Document:
-    """Read `body` as one JSON object. Raises `Refused("body-invalid")` naming place and offset."""
+def open_body(dialect: Dialect, body: bytes) -> tuple[Document, Conversation]:
+    """Read `body` as one JSON object, of which only the top level is opened and known: enough to
+    choose an upstream. Raises `Refused("body-invalid")` naming place and offset."""
     try:
-        return read(body)
+        document = read(body, judge=False)
+        return document, dialect.glance(document)
     except Malformed as wrong:
         raise _invalid(wrong) from None
 
@@ -66,6 +68,7 @@ def open_body(body: bytes) -> Document:
 def look(dialect: Dialect, document: Document) -> Conversation:
     """The view, or `Refused("body-invalid")`."""
     try:
+        document.judge()
         return dialect.view(document)
     except Malformed as wrong:
         raise _invalid(wrong) from None
@@ -83,9 +86,12 @@ class Workshop:
     draw: Callable[[], str] = draw
 
     async def prepare(
-        self, request: Request, document: Document, conversation: Conversation
+        self, request: Request, document: Document, glanced: Conversation
     ) -> Outgoing:
-        """Everything between the view and the socket. Raises `Refused`."""
+        """Everything between a glance at the body and the socket. Raises `Refused`."""
+        conversation = glanced
+        if looks_inside(request.leg, self.policies):
+            conversation = look(request.dialect, document)
         remembered = await self._recall(request, conversation)
         decision = await self._decide(request, conversation, remembered)
         if decision.refusal is not None:

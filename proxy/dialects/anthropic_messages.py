@@ -11,6 +11,7 @@ from proxy.dialects import errors
 from proxy.dialects.anthropic_content import read_message
 from proxy.dialects.facts import FactStore
 from proxy.dialects.framing import Edit, frames, joined, rendered
+from proxy.dialects.glance import glance
 from proxy.dialects.notes import Notes, words
 from proxy.dialects.opened import Opened
 from proxy.dialects.view import Reading, view
@@ -33,6 +34,10 @@ class AnthropicMessages:
     def __init__(self, store: FactStore | None = None) -> None:
         self.store = FactStore() if store is None else store
         self._reading = Reading(self.name, "messages", _FIELDS, read_message, _member)
+
+    def glance(self, document: Document) -> Conversation:
+        """See `Dialect.glance`."""
+        return glance(document, self.name, fields=_FIELDS)
 
     def view(self, document: Document) -> Conversation:
         """See `Dialect.view`."""

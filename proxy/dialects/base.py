@@ -24,6 +24,12 @@ class Dialect(Protocol):
         """The word used in the configuration: `anthropic`, `openai` or `ollama`."""
         ...
 
+    def glance(self, document: Document) -> Conversation:
+        """Read the top level alone: the model and whether a stream is asked for, no messages and no
+        pieces. Raises `lazyjson.Malformed` where a key there differs from a known one only in
+        case."""
+        ...
+
     def view(self, document: Document) -> Conversation:
         """Read a body. Wrong shapes are left alone; raises `lazyjson.Malformed` where an object
         that has to be opened cannot be read for certain."""

@@ -11,6 +11,7 @@ from policies.decision import Claimed, Decision
 from proxy.dialects import errors
 from proxy.dialects.facts import FactStore
 from proxy.dialects.framing import frames, own_message, rendered
+from proxy.dialects.glance import glance
 from proxy.dialects.notes import Notes, json_text, words
 from proxy.dialects.openai_chat import tool_names
 from proxy.dialects.opened import Opened
@@ -47,6 +48,10 @@ class OllamaChat:
         self._reading = Reading(
             self.name, "messages", _FIELDS, _message, _member, streams=True, named=True
         )
+
+    def glance(self, document: Document) -> Conversation:
+        """See `Dialect.glance`."""
+        return glance(document, self.name, fields=_FIELDS, streams=True)
 
     def view(self, document: Document) -> Conversation:
         """See `Dialect.view`."""

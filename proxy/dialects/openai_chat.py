@@ -11,6 +11,7 @@ from policies.decision import Claimed, Decision
 from proxy.dialects import errors
 from proxy.dialects.facts import FactStore
 from proxy.dialects.framing import frames, own_message, rendered
+from proxy.dialects.glance import glance
 from proxy.dialects.notes import Notes, first, json_text, words
 from proxy.dialects.opened import Fields, Opened
 from proxy.dialects.view import Reading, view
@@ -60,6 +61,10 @@ class OpenAIChat:
     def __init__(self, store: FactStore | None = None) -> None:
         self.store = FactStore() if store is None else store
         self._reading = Reading(self.name, "messages", _FIELDS, _message, _member)
+
+    def glance(self, document: Document) -> Conversation:
+        """See `Dialect.glance`."""
+        return glance(document, self.name, fields=_FIELDS)
 
     def view(self, document: Document) -> Conversation:
         """See `Dialect.view`."""

@@ -10,6 +10,7 @@ from policies.envelope import POLICY_TEXT
 from proxy.dialects import errors
 from proxy.dialects.facts import FactStore
 from proxy.dialects.framing import Edit, frames, joined, rendered
+from proxy.dialects.glance import glance
 from proxy.dialects.notes import Notes, words
 from proxy.dialects.opened import Opened
 from proxy.dialects.responses_items import read_item
@@ -43,6 +44,10 @@ class OpenAIResponses:
     def __init__(self, store: FactStore | None = None) -> None:
         self.store = FactStore() if store is None else store
         self._reading = Reading(self.name, "input", _FIELDS, read_item, _member, plain=True)
+
+    def glance(self, document: Document) -> Conversation:
+        """See `Dialect.glance`."""
+        return glance(document, self.name, fields=_FIELDS)
 
     def view(self, document: Document) -> Conversation:
         """See `Dialect.view`."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from policies.conversation import Address, Conversation
 from policies.decision import Claimed, Decision
 from proxy.dialects import errors
+from proxy.dialects.glance import glance
 from proxy.dialects.view import member_piece
 from proxy.lazyjson import Document, Kind, Node
 
@@ -34,6 +35,10 @@ class PlainText:
     streams: bool
     _error: ErrorShape
     _stream_error: StreamErrorShape
+
+    def glance(self, document: Document) -> Conversation:
+        """See `Dialect.glance`."""
+        return glance(document, self.name, streams=self.streams)
 
     def view(self, document: Document) -> Conversation:
         """See `Dialect.view`; there are pieces, no messages and no units."""

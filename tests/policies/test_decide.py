@@ -4,10 +4,10 @@ import pytest
 
 from policies import decide as deciding
 from policies.conversation import Conversation, Piece, Strand, Unit
-from policies.decide import Watch, decide
-from policies.decision import Leg, Remembered
+from policies.decide import Watch, decide, looks_inside
+from policies.decision import Decision, Leg, Remembered
 from policies.screening import Screen
-from policies.settings import Egress, Policies
+from policies.settings import Egress, Envelope, Policies
 from proxy.demo.files import nsec
 
 SCREEN = Screen.build()
@@ -98,3 +98,20 @@ def test_watching_lets_findings_go_and_a_failed_screen_never(
     )
     assert (made.refusal is not None) is fails
     assert bool(made.observed) is not fails
+
+
+@pytest.mark.parametrize("leg", Leg)
+@pytest.mark.parametrize("frames", [True, False])
+def test_a_body_is_looked_into_unless_nobody_asks(leg: Leg, frames: bool) -> None:
+    """Only a local leg with frames off has no policy that asks; there, nothing is decided."""
+    policies = Policies(Envelope(enabled=frames))
+    assert looks_inside(leg, policies) is (frames or leg is Leg.CLOUD)
+    if not looks_inside(leg, policies):
+        made = decide(
+            conversation(nsec()),
+            watch=None,
+            remembered=Remembered({}),
+            policies=policies,
+            draw=lambda: "ab" * 16,
+        )
+        assert made == Decision(Leg.LOCAL)
