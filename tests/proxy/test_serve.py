@@ -1,0 +1,172 @@
+"""The life of a node's process: start, reload, health, end."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from proxy.control import ask
+from proxy.demo.upstream import ScriptedUpstream
+from tests.scenes.bodies import BODIES, secret
+from tests.scenes.nodes import Served, environment, served, upstream
+from tests.scenes.staging import echo
+
+BODY = BODIES["anthropic_messages"](f"KEY={secret()}")
+ROOT = Path(__file__).parents[2]
+
+
+def until(true: Callable[[], bool]) -> None:
+    """Wait for something that another process does."""
+    end = time.monotonic() + 10
+    while not true():
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.02)
+
+
+def rewrite(node: Served, text: str) -> None:
+    (node.home / "config.toml").write_text(f"version = 1\n{text}\n[listen]\nport = 0\n")
+
+
+def reloads(node: Served) -> int:
+    return (node.home / "stderr").read_text().count('"event":"reload"')
+
+
+async def test_hang_up_reads_the_configuration_again_and_keeps_the_old_on_error(
+    tmp_path: Path,
+) -> None:
+    """SIGHUP: a broken file changes nothing and is logged; a good one holds from the next on."""
+
+    def play(url: str) -> list[int]:
+        with served(tmp_path, upstream(url)) as node:
+            statuses = [node.post("/v1/messages", BODY)[0]]
+            for number, text in enumerate(
+                ("[screen]\non_hit = 7\n", upstream(url) + '[screen]\non_hit = "observe"\n'), 1
+            ):
+                rewrite(node, text)
+                os.kill(node.process.pid, signal.SIGHUP)
+                until(lambda n=number: reloads(node) == n)
+                statuses.append(node.post("/v1/messages", BODY)[0])
+            assert '"notice":"config-invalid"' in (node.home / "stderr").read_text()
+            return statuses
+
+    async with ScriptedUpstream(echo) as vendor:
+        assert await asyncio.to_thread(play, vendor.url) == [400, 400, 200]
+
+
+async def test_the_control_socket_tells_health_and_the_verdict_of_a_reload(tmp_path: Path) -> None:
+    """`reload` answers with every problem; settings that need a restart are named."""
+
+    def play(url: str) -> None:
+        with served(tmp_path, upstream(url)) as node:
+            folder = node.home / "state" / "transom"
+            told = ask(folder, "health")
+            assert (told["ok"], told["url"]) == (True, node.url)
+            assert ask(folder, "reload") == {"ok": True, "restart": []}
+            rewrite(node, upstream(url) + '[state]\nurl = "memory:"\n')
+            assert ask(folder, "reload") == {"ok": True, "restart": ["state.url"]}
+            rewrite(node, "[nonsense]\n")
+            verdict = ask(folder, "reload")
+            assert verdict["ok"] is False
+            assert "nonsense" in str(verdict["problems"])
+            assert node.post("/v1/messages", BODY)[0] == 400
+
+    async with ScriptedUpstream(echo) as vendor:
+        await asyncio.to_thread(play, vendor.url)
+
+
+async def test_secrets_folder_of_a_reloaded_configuration_is_followed(tmp_path: Path) -> None:
+    """A new `secrets_dir` is in force at once; an unreadable one keeps everything home."""
+    folder = tmp_path / "secrets"
+    folder.mkdir()
+    word = "-".join(["amber", "lantern", "1642", "otter"])
+    (folder / "one").write_text(word)
+    body = BODIES["openai_chat"](f"say {word}")
+
+    def play(url: str) -> list[int]:
+        with served(tmp_path / "home", upstream(url)) as node:
+            control = node.home / "state" / "transom"
+            statuses = [node.post("/v1/chat/completions", body)[0]]
+            for path in (folder, tmp_path / "missing"):
+                rewrite(node, upstream(url) + f'[screen]\nsecrets_dir = "{path}"\n')
+                ask(control, "reload")
+                statuses.append(node.post("/v1/chat/completions", body)[0])
+                plain = BODIES["openai_chat"]("fine")
+                statuses.append(node.post("/v1/chat/completions", plain)[0])
+            return statuses
+
+    async with ScriptedUpstream(echo) as vendor:
+        assert await asyncio.to_thread(play, vendor.url) == [200, 400, 200, 400, 400]
+
+
+def test_state_of_another_key_refuses_the_start(tmp_path: Path) -> None:
+    """A database without its key: exit 2, one clear error, nothing listens."""
+    with served(tmp_path, ""):
+        pass
+    (key,) = (tmp_path / "state" / "transom").glob("*.key")
+    key.unlink()
+    done = subprocess.run(
+        [sys.executable, "-m", "proxy", "serve", "-c", str(tmp_path / "config.toml")],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=30,
+        env=environment(tmp_path),
+        cwd=ROOT,
+    )
+    assert done.returncode == 2
+    assert "error:" in done.stderr
+    assert "listening" not in done.stderr
+
+
+def test_a_busy_port_refuses_the_start(tmp_path: Path) -> None:
+    """Exit 2 with the setting to change."""
+    with served(tmp_path / "first", "") as node:
+        port = node.url.rpartition(":")[2]
+        done = subprocess.run(
+            [sys.executable, "-m", "proxy", "serve"],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=30,
+            env={**environment(tmp_path / "second"), "TRANSOM_LISTEN__PORT": port},
+            cwd=ROOT,
+        )
+    assert done.returncode == 2
+    assert "listen.port" in done.stderr
+
+
+def test_what_is_written_is_for_the_owner_alone(tmp_path: Path) -> None:
+    """State folder, database, journal, key and socket: nothing for group or others."""
+    with served(tmp_path, ""):
+        folder = tmp_path / "state" / "transom"
+        found = [folder, *folder.iterdir()]
+        assert {"transom.sock", "transom.db", "transom.db.key"} <= {path.name for path in found}
+        assert [path.name for path in found if path.stat().st_mode & 0o077] == []
+
+
+def test_serving_loads_no_sdk(tmp_path: Path) -> None:
+    """Neither an SDK nor httpx is imported by a node that has answered a request."""
+    script = (
+        "import sys\n"
+        "from proxy import serve, server\n"
+        "async def look(*_, **__): print(*sys.modules)\n"
+        "serve.run = look\n"
+        "from proxy.cli import run\n"
+        "sys.exit(run(['serve']))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=30,
+        env={**environment(tmp_path), "TRANSOM_LISTEN__PORT": "0"},
+        cwd=ROOT,
+    )
+    loaded = {name.partition(".")[0] for name in done.stdout.split()}
+    assert "aiohttp" in loaded
+    assert not loaded & {"anthropic", "openai", "ollama", "httpx", "httpx2", "pydantic", "jinja2"}
