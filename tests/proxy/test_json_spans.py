@@ -49,6 +49,7 @@ def test_an_object_is_accounted_for_or_it_holds_a_key_twice(members, gap):
         b'{"a":"  ,\\"b\\":1","b":2,"a":"  ,\\"b\\":1"}',
         b'{"b":1,"a":[1,"a"],"b":1}',
         b'{"":0,"":0}',
+        b'{"a":1,"b":22,"a":{       "b":1},"c":0}',
     ],
 )
 def test_equal_keys_never_add_up(body):

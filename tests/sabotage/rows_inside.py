@@ -1,0 +1,259 @@
+"""Lines of defence inside of `proxy/`: how each is broken, and the scene that must then fail."""
+
+from policies.decision import Claimed, Remembered
+from policies.prove import unread
+from tests.sabotage.breaking import Cut, Swap
+from tests.sabotage.row import line, named
+
+RENDER = "proxy/dialects/test_render.py"
+CONSTANT = 'return "0123456789abcdef" * 2'
+
+
+def bare(label: str, text: str, **_: object) -> str:
+    return text
+
+
+def waved_through(body: bytes, **_: object) -> object:
+    return unread(body, "nobody looked")
+
+
+async def forget(*_: object) -> Remembered:
+    return Remembered({})
+
+
+async def keep_nothing(ledger: object, client: str, view: object, decision: object) -> Claimed:
+    return Claimed({frame.unit: frame.row for frame in decision.frames})  # type: ignore[attr-defined]
+
+
+READING = (
+    line(
+        "proxy/json_faults.py",
+        "readers disagree on which of two equal keys",
+        "proxy/test_json_node.py::test_equal_keys_below_are_refused_when_a_value_is_parsed_whole",
+        Cut("if len(members) != len(pairs):", "if False:"),
+    ),
+    line(
+        "proxy/json_node.py",
+        "what lies deeper is reached only through here",
+        "proxy/test_lazyjson.py::test_unjudged_depth_is_met_by_nobody",
+        Cut("if not self._source.judged:", "if False:"),
+    ),
+    line(
+        "proxy/json_spans.py",
+        "only this equality proves",
+        "proxy/test_json_spans.py::test_equal_keys_never_add_up",
+        Cut("return spans if at == (end if spans else end - 1) else", "return spans if spans else"),
+    ),
+    line(
+        "proxy/json_spans.py",
+        "the bytes are compared and not only counted",
+        "proxy/test_json_spans.py::test_equal_keys_never_add_up",
+        Cut("if not scan.startswith(raw, begin):", "if False:"),
+    ),
+    line(
+        "proxy/dialects/opened.py",
+        "some upstreams match keys without regard to case",
+        "proxy/dialects/test_views.py::test_a_known_key_in_other_letters_is_refused",
+        Cut("        self._node().get(key)", "        self._node()"),
+    ),
+    line(
+        "proxy/dialects/view.py",
+        "raises; `{",
+        "proxy/dialects/test_views.py::test_a_known_key_in_other_letters_is_refused",
+        Cut("root.get(folded)  #", "pass  #"),
+    ),
+    line(
+        "proxy/dialects/glance.py",
+        "raises; `{",
+        "sabotage/scenes.py::no_other_letters_pass_at_a_glance",
+        Cut("root.get(folded)  #", "pass  #"),
+    ),
+    line(
+        "proxy/dialects/responses_parts.py",
+        "without its namespace a tool could borrow",
+        "proxy/dialects/test_views.py::test_calls_keep_their_arguments_as_they_stand",
+        Cut('names = (members.text("namespace"), members', 'names = ("", members'),
+    ),
+)
+
+FRAMING = (
+    line(
+        "proxy/dialects/framing.py",
+        "a unit whose frame cannot be made",
+        f"{RENDER}::test_text_that_holds_the_nonce_refuses_the_request",
+        Cut('raise Refused("framing-failed") from error', "return unit.text"),
+    ),
+    line(
+        "proxy/dialects/framing.py",
+        "a unit whose frame cannot be made",
+        f"{RENDER}::test_a_unit_that_cannot_be_framed_refuses_the_request",
+        Cut('        raise Refused("framing-failed")\n', "        return unit.text\n"),
+    ),
+    named(
+        "frame not drawn, unit",
+        "proxy/dialects/framing.py",
+        f"{RENDER}::test_only_the_units_of_the_decision_are_framed",
+        Swap("wrap_untrusted", bare),
+    ),
+    named(
+        "frame not drawn, socket",
+        "proxy/dialects/framing.py",
+        "scenes/test_promises.py::test_screen_never_runs_on_the_local_leg",
+        Swap("wrap_untrusted", bare),
+    ),
+    line(
+        "proxy/outgoing.py",
+        "fresh on every call",
+        "sabotage/scenes.py::nonces_are_drawn_anew",
+        Cut("return secrets.token_hex(16)", CONSTANT),
+    ),
+    named(
+        "a constant draw, socket",
+        "proxy/outgoing.py",
+        "sabotage/scenes.py::every_message_arrives_under_a_nonce_of_its_own",
+        Cut("return secrets.token_hex(16)", CONSTANT),
+    ),
+    *(
+        named(
+            f"proof skipped: {tampering}",
+            "proxy/outgoing.py",
+            "sabotage/scenes.py::what_was_not_decided_does_not_leave",
+            Swap("prove", waved_through),
+            tampering=tampering,
+        )
+        for tampering in (
+            "frame not drawn",
+            "string added after the screen",
+            "edit outside the plan",
+            "message dropped",
+        )
+    ),
+)
+
+LEDGER = (
+    line(
+        "proxy/identity.py",
+        "without lengths two identities could run into",
+        "sabotage/scenes.py::identities_do_not_run_together",
+        Cut('digest.update(len(value).to_bytes(8, "big"))', "pass"),
+    ),
+    named(
+        "ledger forgetting",
+        "proxy/ledger.py",
+        "scenes/test_promises.py::test_same_history_gives_the_same_bytes_after_a_restart",
+        Swap("Ledger.recall", forget),
+        Swap("Ledger.claim", keep_nothing),
+        dialect="anthropic_messages",
+    ),
+    line(
+        "proxy/state/keyfile.py",
+        "whoever reads the key can tell",
+        "proxy/state/test_sqlite.py::test_a_key_that_others_can_read_or_write_stops_the_start",
+        Cut("if mode & 0o077:", "if False:"),
+    ),
+    line(
+        "proxy/state/schema.py",
+        "under a foreign key every framed result",
+        "proxy/state/test_sqlite.py::test_a_foreign_key_stops_the_start",
+        Cut("if not hmac.compare_digest(mine, stored):", "if False:"),
+    ),
+    line(
+        "proxy/state/sqlite.py",
+        "SQLite gives -wal and -shm the rights",
+        "proxy/state/test_sqlite.py::test_only_the_owner_can_read_what_is_written",
+        Cut("os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)", "os.O_RDWR | os.O_CREAT, 0o666)"),
+        Cut("if path.stat().st_mode & 0o077:", "if False:"),
+    ),
+)
+
+SECRETS_AND_LOG = (
+    line(
+        "proxy/secrets_dir.py",
+        "a follower that died would leave",
+        "sabotage/scenes.py::a_dead_follower_leaves_no_screen",
+        Cut("if self._screen is None or stalled:", "if self._screen is None:"),
+    ),
+    line(
+        "proxy/secrets_dir.py",
+        "what cannot be read cannot be kept from leaving",
+        "sabotage/scenes.py::a_folder_that_vanished_leaves_no_screen",
+        Cut("self._screen = self._signature = None", "pass"),
+    ),
+    line(
+        "proxy/logs.py",
+        "the last processor",
+        "proxy/test_logs.py::test_fields_that_are_not_known_are_dropped",
+        Swap("allow", lambda _, __, event: event),
+    ),
+    line(
+        "proxy/logs.py",
+        "never the text of an exception",
+        "proxy/test_logs.py::test_an_exception_is_its_types_and_never_its_text",
+        Cut(
+            'event["error"], event["at"] = _types(raised), _frames(raised.__traceback__)',
+            'event["error"], event["at"] = _types(raised), _frames(raised.__traceback__); '
+            'event["tool"] = str(raised)',
+        ),
+    ),
+    line(
+        "proxy/logs.py",
+        "the text of the record may quote a request",
+        "proxy/test_logs.py::test_libraries_say_only_that_they_wanted_to_say_something",
+        Cut("logger=record.name, exc", "logger=record.name, tool=record.args[0], exc"),
+    ),
+)
+
+CONFIGURATION = (
+    line(
+        "proxy/problems.py",
+        "a key may be a secret that was pasted",
+        "proxy/test_problems.py::test_a_name_is_shown_only_if_it_looks_like_one",
+        Cut('return name if _SAFE_NAME.fullmatch(name) else "*"', "return name"),
+    ),
+    line(
+        "proxy/config/addresses.py",
+        "2130706433, 0x7f.1",
+        "proxy/config/test_addresses.py::test_what_is_no_plain_address_is_refused",
+        Cut("and not _NUMBER.fullmatch(", 'and not re.compile("-").fullmatch('),
+    ),
+    line(
+        "proxy/config/checks.py",
+        "whoever reaches the listener spends",
+        "proxy/config/test_checks.py::test_what_does_not_fit_together_is_refused",
+        Cut(
+            'if not addresses.is_loopback(listen.host) and not reading.rows("client"):', "if False:"
+        ),
+    ),
+    line(
+        "proxy/config/key_files.py",
+        "it becomes a header value",
+        "proxy/config/test_key_files.py::test_what_could_not_stand_in_a_header_is_refused",
+        Cut('if not re.fullmatch(r"[!-~]+", value):', "if not value:"),
+    ),
+    line(
+        "proxy/config/key_files.py",
+        "whoever can read this file can use the key",
+        "proxy/config/test_key_files.py::test_a_key_file_that_others_can_use_is_refused",
+        Cut("if status.st_mode & _forbidden_bits(path, environ):", "if False:"),
+    ),
+    line(
+        "proxy/config/kinds.py",
+        "only small numbers and flags are shown",
+        "proxy/config/test_kinds.py::test_no_complaint_repeats_the_value",
+        Cut('return "another string"', "return value"),
+    ),
+    line(
+        "proxy/config/shapes.py",
+        "this may be the secret itself",
+        "sabotage/scenes.py::a_secret_in_the_configuration_is_not_repeated",
+        Cut("got a literal; a secret must not stand here", "got {value}"),
+    ),
+    line(
+        "proxy/config/sources.py",
+        "the parser quotes what it read",
+        "proxy/config/test_sources.py::test_broken_toml_has_a_line_and_no_quotation",
+        Cut('words = plain[0].strip() if plain else ""', "words = message"),
+    ),
+)
+
+ROWS = (*READING, *FRAMING, *LEDGER, *SECRETS_AND_LOG, *CONFIGURATION)

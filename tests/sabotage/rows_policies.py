@@ -1,0 +1,97 @@
+"""Lines of defence in `policies/`: how each is broken, and the scene that must then fail."""
+
+from tests.sabotage.breaking import Cut, Swap
+from tests.sabotage.row import line, named
+
+ENVELOPE = "policies/envelope/__init__.py"
+WRAP = "policies/envelope/test_wrap.py"
+
+
+def blind(*_: object) -> tuple[()]:
+    return ()
+
+
+SCREEN_AND_PROOF = (
+    line(
+        "policies/decide.py",
+        "a screen that failed has read nothing",
+        "policies/test_decide.py::test_watching_lets_findings_go_and_a_failed_screen_never",
+        Cut("if failed or policies.egress.on_hit", "if policies.egress.on_hit"),
+    ),
+    line(
+        "policies/egress.py",
+        "a screen that fails has read nothing",
+        "sabotage/scenes.py::a_screen_that_fails_sends_nothing",
+        Cut("return (Finding(FAILED, place(piece.address), AMBIGUOUS),)", "return ()"),
+    ),
+    named(
+        "screen blinded",
+        "policies/screening/screen.py",
+        "sabotage/scenes.py::a_secret_arrives_nowhere",
+        Swap("Screen.findings", blind),
+        Swap("Screen.seam", blind),
+    ),
+    line(
+        "policies/screening/exempt.py",
+        "the position alone is not enough",
+        "policies/screening/test_exempt.py::test_a_sealed_position_is_no_hiding_place",
+        Cut(" or not _SEALED.fullmatch(strand.text):", ":"),
+    ),
+    line(
+        "policies/screening/places.py",
+        "a key that is not a schema word",
+        "policies/screening/test_places.py::test_a_key_never_shows_itself",
+        Cut("case str() if step in SCHEMA_WORDS:", "case str():"),
+    ),
+    line(
+        "policies/notices.py",
+        "a fact may hold a name that a stranger chose",
+        "policies/test_notices.py::test_one_line_disarms_and_cuts",
+        Cut('" " if unicodedata.category(mark)[0] in "CZ" else mark', "mark"),
+    ),
+    line(
+        "policies/prove.py",
+        "the token is private to this module",
+        "policies/test_prove.py::test_only_the_proof_clears",
+        Cut("if token is not _TOKEN:", "if False:"),
+    ),
+)
+
+FRAME = (
+    line(
+        ENVELOPE,
+        "text that holds the nonce",
+        f"{WRAP}::test_a_nonce_that_the_text_or_the_label_knows_is_refused",
+        Cut("if nonce in text or nonce in field:", "if False:"),
+    ),
+    line(
+        "policies/envelope/markers.py",
+        "the whole string",
+        f"{WRAP}::test_any_other_tool_name_becomes_tool_result",
+        Cut("_FIELD.fullmatch(value)", "_FIELD.match(value)"),
+    ),
+    named(
+        "one nonce for all calls",
+        ENVELOPE,
+        f"{WRAP}::test_wrap_untrusted_token_is_per_call",
+        Cut("nonce = draw()", 'draw(); nonce = "0123456789abcdef" * 2'),
+    ),
+    named(
+        "markers not neutralised",
+        ENVELOPE,
+        "policies/envelope/test_forgery.py::test_forged_closing_delimiter_does_not_escape_block",
+        Cut("        neutralise(text),", "        text,"),
+    ),
+    named(
+        "markers neutralised as they stand only",
+        "policies/envelope/neutralise.py",
+        "policies/envelope/test_neutralise.py::test_data_envelope_neutralises_markers",
+        Swap(
+            "neutralise",
+            lambda text: text.replace("TRANSOM_DATA", "transom-data-marker-removed"),
+            "tests/policies/envelope/test_neutralise.py",
+        ),
+    ),
+)
+
+ROWS = (*SCREEN_AND_PROOF, *FRAME)
