@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from proxy import __version__, usage
+from proxy import usage
 from proxy.problems import Invalid, Problem
+from proxy.verb import Verbs
 
 if TYPE_CHECKING:
     from proxy.config import Examined
@@ -25,7 +26,8 @@ WRONG: Final = 2
 NO_NODE: Final = 3
 INTERRUPTED: Final = 130
 
-_LARGEST_BODY: Final = 1024**3
+_VERDICT_SECONDS: Final = 60.0
+"""A reload reads the secrets folder, which may be large."""
 
 _config = click.option(
     "-c", "--config", "config", metavar="FILE", help="Configuration file; else it is searched for."
@@ -60,11 +62,25 @@ def run(arguments: Sequence[str]) -> int:
     return code if isinstance(code, int) else FINE
 
 
+def _print_version(context: click.Context, option: click.Parameter, wanted: bool) -> None:
+    if wanted and not context.resilient_parsing:
+        click.echo(_version())
+        context.exit()
+
+
 @click.group(
+    cls=Verbs,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     no_args_is_help=True,
 )
-@click.version_option(__version__, prog_name="transom", message="%(prog)s %(version)s")
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_version,
+    help="Print the version and exit.",
+)
 def cli() -> None:
     """Transom stands between agents and LLM APIs: it frames what third parties wrote and keeps
     secrets at home."""
@@ -163,7 +179,7 @@ def health(as_json: bool) -> int:
 @cli.command()
 def reload() -> int:
     """Have the running node read its configuration again; waits for the verdict."""
-    answer = _ask("reload")
+    answer = _ask("reload", _VERDICT_SECONDS)
     if answer.get("ok") is not True:
         click.echo(str(answer.get("problems") or "error: the node did not reload"), err=True)
         return WRONG
@@ -178,8 +194,11 @@ def reload() -> int:
 @click.option("--sabotage", metavar="NAME", help="Break a line of defence first; must be noticed.")
 def demo(sabotage: str | None) -> int:
     """Play the main job with real SDKs against scripted upstreams, on this machine only."""
-    from proxy.demo import SABOTAGES, main
+    from proxy.demo import SABOTAGES, main, missing
 
+    if lacking := missing():
+        words = f"the demo plays with SDKs that are not installed: {', '.join(lacking)}"
+        return _fail(words, f"pip install {' '.join(lacking)}", NOT_FINE)
     if sabotage is not None and sabotage not in SABOTAGES:
         return _fail(f"option --sabotage takes one of {', '.join(SABOTAGES)}", "transom demo")
     return main(sabotage)
@@ -188,8 +207,28 @@ def demo(sabotage: str | None) -> int:
 @cli.command()
 def version() -> int:
     """Print the version."""
-    click.echo(f"transom {__version__}")
+    click.echo(_version())
     return FINE
+
+
+@cli.command()
+@click.argument("shell", metavar="SHELL", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> int:
+    """Print what completes verbs and flags in SHELL: bash, zsh or fish."""
+    from click.shell_completion import get_completion_class
+
+    found = get_completion_class(shell)
+    assert found is not None, "the shells are those that click knows"
+    click.echo(found(cli, {}, "transom", "_TRANSOM_COMPLETE").source())
+    return FINE
+
+
+def _version() -> str:
+    # Not at the top: where a rival's `proxy/__init__.py` lies over ours there is no version, and
+    # the guard that says so must still run.
+    from proxy import __version__
+
+    return f"transom {__version__}"
 
 
 def _examined(given: Path | None) -> "Examined":
@@ -203,12 +242,12 @@ def _examined(given: Path | None) -> "Examined":
     return examined
 
 
-def _ask(verb: str) -> Mapping[str, object]:
+def _ask(verb: str, seconds: float = 5.0) -> Mapping[str, object]:
     from proxy.config.sources import state_folder
     from proxy.control import NoNode, ask
 
     try:
-        return ask(state_folder(os.environ), verb)
+        return ask(state_folder(os.environ), verb, seconds)
     except NoNode as error:
         raise _NoNode(str(error)) from None
 

@@ -9,11 +9,14 @@ from collections.abc import Iterable
 import click
 
 from proxy.problems import near
+from proxy.verb import GivenTwice
 
 
 def words(error: click.UsageError, group: click.Group) -> str:
     """One line for `error` of a verb of `group`, made of our own names only."""
     match error:
+        case GivenTwice():
+            return f"{_name(error.option)} stands there twice"
         case click.exceptions.NoSuchCommand():
             return f"there is no such verb{near(error.command_name, _verbs(error.ctx))}"
         case click.NoSuchOption():

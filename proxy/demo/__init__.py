@@ -4,8 +4,18 @@ Owns `main`. Importing this loads neither an SDK nor the relay, so that tests ca
 alone.
 """
 
+from importlib.util import find_spec
+
+SDKS = ("anthropic", "openai", "ollama")
+"""What the agents are made of. Serving needs none of them, and an image may leave them out."""
+
 SABOTAGES = ("frame", "screen", "ledger", "redirect")
 """Lines of defence that `main` can break first, to show that its checks notice."""
+
+
+def missing() -> tuple[str, ...]:
+    """Those of `SDKS` that are not installed. Loads none."""
+    return tuple(name for name in SDKS if find_spec(name) is None)
 
 
 def main(sabotage: str | None = None) -> int:

@@ -4,6 +4,7 @@ import io
 import json
 import os
 import runpy
+import shutil
 import socket
 import stat
 import subprocess
@@ -299,8 +300,9 @@ class Node:
         self.answer: dict[str, object] = {"ok": True}
         monkeypatch.setattr("proxy.control.ask", self.ask)
 
-    def ask(self, folder: Path, do: str) -> dict[str, object]:
+    def ask(self, folder: Path, do: str, seconds: float) -> dict[str, object]:
         assert folder.name == "transom"
+        assert seconds == (60 if do == "reload" else 5)
         self.asked.append(do)
         return self.answer
 
@@ -394,7 +396,9 @@ def loaded(*arguments: str, home: Path) -> set[str]:
     return set(done.stdout.splitlines()[-1].split())
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["version"], ["check"], ["health"]])
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["version"], ["check"], ["health"], ["completion", "zsh"]]
+)
 def test_quick_verbs_load_nothing_heavy(tmp_path: Path, arguments: list[str]) -> None:
     """Help, version, check and health stay quick, and work where a library is broken."""
     modules = loaded(*arguments, home=tmp_path)
@@ -416,6 +420,66 @@ def test_the_example_travels_with_the_package(
     assert example() == "checkout"
     put(tmp_path / "proxy" / "config.example.toml", "installed")
     assert example() == "installed"
+
+
+SHELLS = ("bash", "zsh", "fish")
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_completion_is_code_that_the_shell_can_read(
+    house: Path, capsys: pytest.CaptureFixture[str], shell: str
+) -> None:
+    """For each shell a script on standard output that asks `transom` itself; where the shell is
+    installed it finds no fault in it."""
+    assert cli.run(["completion", shell]) == 0
+    script = capsys.readouterr().out
+    assert f"_TRANSOM_COMPLETE={shell}_complete" in script
+    if (found := shutil.which(shell)) is None:
+        pytest.skip(f"{shell} is not installed; its completion was made and not read by it")
+    path = put(house / "completion", script)
+    done = subprocess.run([found, "-n", str(path)], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_bash_completes_verbs_and_flags(house: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Sourced in a real bash, the script offers what the command line has."""
+    if (bash := shutil.which("bash")) is None:
+        pytest.skip("bash is not installed")
+    cli.run(["completion", "bash"])
+    script = put(house / "completion", capsys.readouterr().out)
+    put(house / "bin" / "transom", f'#!/bin/sh\nexec {sys.executable} -m proxy "$@"\n').chmod(0o755)
+    ask = (
+        'source "$1"; shift; COMP_WORDS=(transom "$@"); COMP_CWORD=$#; '
+        '_transom_completion transom; printf "%s\\n" "${COMPREPLY[@]}"'
+    )
+
+    def offered(*words: str) -> set[str]:
+        done = subprocess.run(
+            [bash, "--norc", "-c", ask, "bash", str(script), *words],
+            capture_output=True,
+            text=True,
+            check=True,
+            cwd=Path(__file__).parents[2],
+            env={"PATH": f"{house / 'bin'}:{os.environ['PATH']}", "HOME": str(house)},
+        )
+        return set(done.stdout.split())
+
+    assert offered("") == set(cli.cli.commands)
+    assert offered("completion", "z") == {"zsh"}
+    assert "--online" in offered("check", "--")
+
+
+def test_the_demo_needs_its_sdks(
+    house: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where they were left out, as in the image, it says so; nothing is played."""
+    monkeypatch.setitem(sys.modules, "ollama", None)
+    monkeypatch.setattr("proxy.demo.main", lambda sabotage: pytest.fail("it played"))
+    assert cli.run(["demo"]) == 1
+    assert capsys.readouterr().err == (
+        "error: the demo plays with SDKs that are not installed: ollama\n\n"
+        "hint: pip install ollama\n"
+    )
 
 
 @pytest.fixture(autouse=True)
