@@ -74,9 +74,9 @@ WAY_IN = (
     ),
     named(
         "coding passed undecoded",
-        "proxy/gateway.py",
+        "proxy/bodies.py",
         "sabotage/scenes.py::a_coded_body_arrives_decoded",
-        Cut("bodies.decode(raw, admitted.codings, config.listen.max_body)", "raw"),
+        Cut("return _Inflater(coding, body, limit, ratio).run()", "return body"),
     ),
     line(
         "proxy/control.py",
