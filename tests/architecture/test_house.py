@@ -91,20 +91,24 @@ def test_no_name_belongs_to_another_distribution_or_to_python() -> None:
 
 
 def test_a_module_has_its_test_at_the_same_place() -> None:
-    """A file's proof is always at a guessable place."""
-    tested = {
-        path.relative_to(ROOT / "tests").parent.as_posix() + "/" + path.stem.removeprefix("test_")
-        for path in ROOT.glob("tests/**/test_*.py")
-    }
-    packages = {place.rpartition("/")[0] for place in tested}
+    """A file's proof is at a guessable place: a test of its name, or one beside that imports it.
+    The parts of a sub-package are proved together, in its folder."""
     missing = []
     for path in MODULES:
-        place = path.relative_to(ROOT).with_suffix("").as_posix()
+        place = path.relative_to(ROOT).with_suffix("")
+        folder = ROOT / "tests" / place.parent
         code = [n for n in ast.parse(path.read_text("utf-8")).body if not isinstance(n, ast.Expr)]
         if path.stem in ("__init__", "__main__") or not code:
             continue
-        if place not in tested and place.rpartition("/")[0] not in packages:
-            missing.append(place)
+        beside = {
+            name
+            for test in folder.glob("test_*.py")
+            for name in imports(ast.parse(test.read_text("utf-8")))
+        }
+        dotted = place.as_posix().replace("/", ".")
+        together = len(place.parts) > 2 and beside
+        if not (folder / f"test_{path.stem}.py").exists() and not together and dotted not in beside:
+            missing.append(place.as_posix())
     assert not missing
 
 
