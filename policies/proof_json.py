@@ -7,12 +7,14 @@ may stand in a body. Anything that is not strict JSON raises `ValueError`, or
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator
 from typing import NoReturn
 
 import msgspec
 
 WHITE = b" \t\n\r"
+_BLANK = re.compile(r"[ \t\n\r]*")
 
 Members = tuple[tuple[str, bytes], ...]
 """Key and exact bytes of each member of an object, in order."""
@@ -107,6 +109,6 @@ def _slowly(text: str) -> Iterator[tuple[str, bytes]]:
 
 
 def _skip(text: str, at: int) -> int:
-    while text[at] in " \t\n\r":
-        at += 1
-    return at
+    # One match for the whole run: a body may consist of white space.
+    blank = _BLANK.match(text, at)
+    return blank.end() if blank else at

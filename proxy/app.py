@@ -16,6 +16,7 @@ from pathlib import Path
 from aiohttp import web
 
 from proxy import logs
+from proxy.apart import Apart
 from proxy.clean import CleanMarks
 from proxy.config import Config
 from proxy.dialects import ALL
@@ -45,6 +46,7 @@ class Parts:
     secrets: SecretsDir
     ledger: Ledger
     clean: CleanMarks
+    apart: Apart
 
     def house(self, config: Config) -> House:
         """What requests are served with under `config`."""
@@ -55,7 +57,9 @@ class Parts:
         return House(
             config,
             Door.of(config, self.listener.port),
-            Workshop(config.policies, self.ledger, self.clean, self.secrets.current),
+            Workshop(
+                config.policies, self.ledger, self.clean, self.secrets.current, apart=self.apart
+            ),
             self.outbound,
             session,
         )
@@ -110,7 +114,9 @@ async def running(config: Config, *, key_file: Path | None = None) -> AsyncItera
         secrets_dir = SecretsDir(config.secrets_dir)
         await secrets_dir.start()
         ledger = Ledger(store, store.key)
-        parts = Parts(listener, store, outbound, secrets_dir, ledger, CleanMarks())
+        apart = Apart()
+        stack.callback(apart.close)
+        parts = Parts(listener, store, outbound, secrets_dir, ledger, CleanMarks(), apart)
         stack.push_async_callback(_close_secrets, parts)
         gateway = Gateway(parts.house(config), new_id=_request_id, clock=time.monotonic)
         await listener.start(gateway.handle, dress=_dress, note=_note)

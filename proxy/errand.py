@@ -55,7 +55,7 @@ class Errand:
     async def _read(self, body: bytes) -> Answer:
         matched = self.admitted.match
         dialect = ALL[matched.endpoint.dialect]
-        document, glanced = open_body(dialect, body)
+        document, glanced = await self.house.workshop.apart.run(len(body), open_body, dialect, body)
         upstream = self._choose(glanced.model)
         beside = self._beside() if upstream.leg is Leg.CLOUD else ()
         asked = Request(body, dialect, upstream.leg, self.admitted.client, beside)

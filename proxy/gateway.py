@@ -11,7 +11,6 @@ from aiohttp import web
 
 from proxy import bodies
 from proxy.answer import relay
-from proxy.config import Config
 from proxy.dialects import ALL
 from proxy.door import Admitted, dress
 from proxy.endpoints import Treatment
@@ -63,7 +62,7 @@ class Gateway:
         if endpoint.treatment is Treatment.INTERNAL:
             line.know(status=200)
             return web.Response(text="ok\n")
-        body = await _body(request, admitted, house.config)
+        body = await _body(request, admitted, house)
         line.know(bytes_in=len(body))
         answer = await Errand(house, admitted, line).run(body)
         line.know(status=answer.status)
@@ -81,9 +80,10 @@ class Gateway:
         )
 
 
-async def _body(request: web.BaseRequest, admitted: Admitted, config: Config) -> bytes:
+async def _body(request: web.BaseRequest, admitted: Admitted, house: House) -> bytes:
     if not admitted.has_body:
         return b""
+    config = house.config
     raw = await read_body(
         request,
         limit=config.listen.max_body,
@@ -91,7 +91,11 @@ async def _body(request: web.BaseRequest, admitted: Admitted, config: Config) ->
         length=admitted.length,
         awaits=admitted.awaits,
     )
-    return bodies.decode(raw, admitted.codings, config.listen.max_body)
+    if admitted.codings is None:
+        return raw
+    # A small body may be large when it is decoded.
+    apart = house.workshop.apart
+    return await apart.always(bodies.decode, raw, admitted.codings, config.listen.max_body)
 
 
 def _refuse(request: web.BaseRequest, line: Line, no: Refused) -> web.StreamResponse:

@@ -4,10 +4,9 @@ Owns the middle of a request's story; the gateway and `explain` tell the same on
 must not know a socket, a header's meaning or how a refusal is dressed.
 """
 
-import asyncio
 import secrets
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from policies.authored import AUTHORED
 from policies.conversation import Conversation, Piece
@@ -16,6 +15,7 @@ from policies.decision import Claimed, Decision, Leg, Remembered
 from policies.prove import Cleared, ProofFailed, prove
 from policies.screening import Screen
 from policies.settings import Policies
+from proxy.apart import Apart
 from proxy.clean import CleanMarks
 from proxy.dialects.base import Dialect
 from proxy.errors import Refused
@@ -84,34 +84,21 @@ class Workshop:
     clean: CleanMarks
     screen: Callable[[], Screen]
     draw: Callable[[], str] = draw
+    apart: Apart = field(default_factory=Apart)
 
     async def prepare(
         self, request: Request, document: Document, glanced: Conversation
     ) -> Outgoing:
         """Everything between a glance at the body and the socket. Raises `Refused`."""
-        conversation = glanced
+        conversation, size = glanced, len(request.body)
         if looks_inside(request.leg, self.policies):
-            conversation = look(request.dialect, document)
+            conversation = await self.apart.run(size, look, request.dialect, document)
         remembered = await self._recall(request, conversation)
         decision = await self._decide(request, conversation, remembered)
         if decision.refusal is not None:
             return Outgoing(decision)
         claimed = await self._claim(request, conversation, decision)
-        body = request.dialect.render(document, conversation, decision, claimed)
-        if decision.screened is None:
-            return Outgoing(decision, body)
-        try:
-            cleared = prove(
-                body,
-                client_body=document.body,
-                screened=decision.screened,
-                texts=claimed.texts(conversation.units),
-                claimed=claimed,
-                authored=_AUTHORED,
-            )
-        except ProofFailed as failed:
-            raise Refused("proof-failed", places=f" ({failed})") from None
-        return Outgoing(decision, body, cleared)
+        return await self.apart.run(size, _made, request, document, conversation, decision, claimed)
 
     def beside(self, pieces: Sequence[Piece]) -> Decision:
         """Whether what comes without a body may leave for a cloud: the decision about `pieces`
@@ -139,7 +126,7 @@ class Workshop:
         watch = Watch(screen, self.clean, request.around)
         new = (screen.version + piece.digest not in self.clean for piece in conversation.pieces)
         if len(request.body) > INLINE and any(new):
-            decision = await asyncio.to_thread(self._decided, watch, conversation, remembered)
+            decision = await self.apart.always(self._decided, watch, conversation, remembered)
         else:
             decision = self._decided(watch, conversation, remembered)
         self.clean.add(decision.clean)
@@ -170,6 +157,31 @@ class Workshop:
             if request.leg is Leg.CLOUD:
                 raise
             return self.ledger.unclaimed(decision)
+
+
+def _made(
+    request: Request,
+    document: Document,
+    conversation: Conversation,
+    decision: Decision,
+    claimed: Claimed,
+) -> Outgoing:
+    """The body as it leaves, and on a cloud leg the proof of it."""
+    body = request.dialect.render(document, conversation, decision, claimed)
+    if decision.screened is None:
+        return Outgoing(decision, body)
+    try:
+        cleared = prove(
+            body,
+            client_body=document.body,
+            screened=decision.screened,
+            texts=claimed.texts(conversation.units),
+            claimed=claimed,
+            authored=_AUTHORED,
+        )
+    except ProofFailed as failed:
+        raise Refused("proof-failed", places=f" ({failed})") from None
+    return Outgoing(decision, body, cleared)
 
 
 def _invalid(wrong: Malformed) -> Refused:
