@@ -1,12 +1,12 @@
 """Changes to a body: which spans of it are exchanged, and nothing else.
 
-Owns the four edits and `splice`. All bytes outside the edited spans, white space included, stay.
-It must not know why something is edited.
+Owns the four edits, `splice`, and below both `exchange`. All bytes outside the edited spans, white
+space included, stay. It must not know why something is edited.
 """
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, assert_never
@@ -57,7 +57,9 @@ class Remove:
 
 
 Edit = Replace | Insert | Member | Remove
-_Cut = tuple[int, int, bytes]
+Cut = tuple[int, int, bytes]
+"""First byte, end, and what stands there afterwards. An empty span inserts."""
+
 _strict = parser(bool)
 _well_formed = msgspec.json.Decoder(msgspec.Raw).decode
 
@@ -71,23 +73,26 @@ class _Plan:
     keys: set[str] = field(default_factory=set)
 
 
-def splice(document: "Document", edits: Iterable[Edit]) -> bytes:
+def splice(document: "Document", edits: Iterable[Edit], cuts: Sequence[Cut] = ()) -> bytes:
     """The body after `edits`, which all speak of it as it is; the identical object without any.
+
+    `cuts` are edits that somebody has worked out: each exchanges the exact span of a value for
+    bytes known to be one JSON value, and no edit touches the same value.
 
     Raises `ValueError` for an address that leads nowhere, two edits of one value, an edit inside a
     value that goes, a `raw` that is not one JSON value and a member whose key is there already.
     """
     todo = tuple(edits)
-    if not todo:
+    if not todo and not cuts:
         return document.body
     taken: set[Address] = set()
-    cuts: list[_Cut] = []
+    found = list(cuts)
     plans: dict[Address, _Plan] = defaultdict(_Plan)
     for edit in todo:
         match edit:
             case Replace(address, raw):
                 _take(taken, address)
-                cuts.append((*_find(document, address).span, _value(raw)))
+                found.append((*_find(document, address).span, _value(raw)))
             case Remove(address):
                 _take(taken, address)
                 plans[address[:-1]].gone.add(_position(document, address))
@@ -100,8 +105,20 @@ def splice(document: "Document", edits: Iterable[Edit]) -> bytes:
     for edit in todo:
         _refuse_inside(taken, edit)
     for address, plan in plans.items():
-        cuts += _cuts(_find(document, address), plan)
-    return _joined(document.body, cuts)
+        found += _cuts(_find(document, address), plan)
+    return exchange(document.body, found)
+
+
+def exchange(raw: bytes, cuts: Iterable[Cut]) -> bytes:
+    """`raw` with the bytes of each cut in the place of its span. One join, whatever they are."""
+    parts: list[bytes] = []
+    at = 0
+    for start, end, new in sorted(cuts, key=_span):
+        assert start >= at, "cuts of one body overlap"
+        parts += (raw[at:start], new)
+        at = end
+    parts.append(raw[at:])
+    return b"".join(parts)
 
 
 def _find(document: "Document", address: Address) -> "Node":
@@ -167,7 +184,7 @@ def _member(plan: _Plan, node: "Node", key: str, raw: bytes) -> None:
     plan.new[len(node.children())].append(name + b":" + _value(raw))
 
 
-def _cuts(node: "Node", plan: _Plan) -> list[_Cut]:
+def _cuts(node: "Node", plan: _Plan) -> list[Cut]:
     """Cuts that carry out one plan; commas are right whatever goes and comes."""
     children = node.children()
     if any(
@@ -194,12 +211,5 @@ def _cuts(node: "Node", plan: _Plan) -> list[_Cut]:
     return cuts
 
 
-def _joined(body: bytes, cuts: list[_Cut]) -> bytes:
-    parts: list[bytes] = []
-    at = 0
-    for start, end, raw in sorted(cuts, key=lambda cut: cut[:2]):
-        assert start >= at, "cuts of one body overlap"
-        parts += (body[at:start], raw)
-        at = end
-    parts.append(body[at:])
-    return b"".join(parts)
+def _span(cut: Cut) -> tuple[int, int]:
+    return cut[:2]

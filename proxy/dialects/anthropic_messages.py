@@ -10,7 +10,7 @@ from policies.envelope import POLICY_TEXT
 from proxy.dialects import errors
 from proxy.dialects.anthropic_content import read_message
 from proxy.dialects.facts import FactStore
-from proxy.dialects.framing import Edit, frames, joined, rendered
+from proxy.dialects.framing import Edit, joined, rendered
 from proxy.dialects.glance import glance
 from proxy.dialects.notes import Notes, words
 from proxy.dialects.opened import Opened
@@ -51,10 +51,9 @@ class AnthropicMessages:
         claimed: Claimed,
     ) -> bytes:
         """See `Dialect.render`."""
-        edits = frames(document, conversation, decision, claimed)
-        if decision.policy_text:
-            edits += _policy_text(document)
-        return rendered(document, edits)
+        edits = _policy_text(document) if decision.policy_text else []
+        finished = self.store.finished
+        return rendered(document, conversation, decision, claimed, finished, edits)
 
     def error(
         self, status: int, code: str, message: str, request_id: str

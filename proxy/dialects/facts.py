@@ -5,10 +5,10 @@ must not know a vendor, nor hold a node of a document: facts outlive the request
 """
 
 import sys
-from collections import OrderedDict
 from dataclasses import dataclass, field
 
 from policies.conversation import Address, Message, Origin, ToolCall
+from proxy.dialects.memory import Memory
 from proxy.dialects.said import Said
 
 STORE_BYTES = 32 * 1024 * 1024
@@ -63,22 +63,22 @@ class Facts:
     def message(self, index: int, address: Address, digest: bytes) -> Message:
         """The message that these facts describe, at its place in a body. The one made last is
         kept: a history that comes again has its messages where they were."""
-        if self._placed and self._placed[0].address == address:
-            return self._placed[0]
-        self._placed[:] = [
-            Message(
-                index,
-                address,
-                self.role,
-                self.origin,
-                digest,
-                self.calls,
-                self.answers,
-                self.sealed,
-                self.said,
-            )
-        ]
-        return self._placed[0]
+        # Threads share facts: what is returned is never read back from where it is kept.
+        if (kept := self._placed[:1]) and kept[0].address == address:
+            return kept[0]
+        message = Message(
+            index,
+            address,
+            self.role,
+            self.origin,
+            digest,
+            self.calls,
+            self.answers,
+            self.sealed,
+            self.said,
+        )
+        self._placed[:] = [message]
+        return message
 
 
 def size(facts: Facts) -> int:
@@ -97,34 +97,22 @@ class FactStore:
     """Facts by digest, least recently used out first, bounded in bytes. In memory only.
 
     `opened` counts the messages and members that had to be opened because they were not known.
+    `finished` are messages as they leave, framed; they are bounded alike.
     """
 
     def __init__(self, limit: int = STORE_BYTES) -> None:
         self.opened = 0
-        self._limit = limit
-        self._bytes = 0
-        self._facts: OrderedDict[bytes, tuple[Facts, int]] = OrderedDict()
+        self.finished: Memory[tuple[object, ...], bytes] = Memory(limit)
+        self._facts: Memory[bytes, Facts] = Memory(limit)
 
     def get(self, digest: bytes) -> Facts | None:
         """The facts under `digest`, which become the most recently used."""
-        entry = self._facts.get(digest)
-        if entry is None:
-            return None
-        self._facts.move_to_end(digest)
-        return entry[0]
+        return self._facts.get(digest)
 
     def put(self, digest: bytes, facts: Facts) -> None:
-        """Remember `facts` under a `digest` that is not in the store. Facts that alone exceed the
-        bound are not kept."""
+        """Remember `facts` under a `digest`. Facts that alone exceed the bound are not kept."""
         self.opened += 1
-        cost = size(facts)
-        if cost > self._limit:
-            return
-        self._facts[digest] = (facts, cost)
-        self._bytes += cost
-        while self._bytes > self._limit:
-            _, (_, freed) = self._facts.popitem(last=False)
-            self._bytes -= freed
+        self._facts.put(digest, facts, size(facts))
 
     def __len__(self) -> int:
         return len(self._facts)
@@ -132,4 +120,4 @@ class FactStore:
     @property
     def bytes(self) -> int:
         """Bytes in use, as `size` counts them."""
-        return self._bytes
+        return self._facts.used

@@ -10,7 +10,7 @@ from policies.conversation import Conversation, Origin, ToolCall
 from policies.decision import Claimed, Decision
 from proxy.dialects import errors
 from proxy.dialects.facts import FactStore
-from proxy.dialects.framing import frames, own_message, rendered
+from proxy.dialects.framing import own_message, rendered
 from proxy.dialects.glance import glance
 from proxy.dialects.notes import Notes, first, json_text, words
 from proxy.dialects.opened import Fields, Opened
@@ -78,10 +78,9 @@ class OpenAIChat:
         claimed: Claimed,
     ) -> bytes:
         """See `Dialect.render`."""
-        edits = frames(document, conversation, decision, claimed)
-        if decision.policy_text:
-            edits += own_message(document, conversation, "messages")
-        return rendered(document, edits)
+        edits = own_message(document, conversation, "messages") if decision.policy_text else []
+        finished = self.store.finished
+        return rendered(document, conversation, decision, claimed, finished, edits)
 
     def error(
         self, status: int, code: str, message: str, request_id: str

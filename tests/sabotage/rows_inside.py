@@ -6,6 +6,7 @@ from tests.sabotage.breaking import Cut, Swap
 from tests.sabotage.row import line, named
 
 RENDER = "proxy/dialects/test_render.py"
+ROW = 'FrameRow("0" * 32, "f", intro=False)'
 CONSTANT = 'return "0123456789abcdef" * 2'
 
 
@@ -85,9 +86,9 @@ FRAMING = (
     ),
     line(
         "proxy/dialects/framing.py",
-        "a unit whose frame cannot be made",
+        "a unit without a row",
         f"{RENDER}::test_a_unit_that_cannot_be_framed_refuses_the_request",
-        Cut('        raise Refused("framing-failed")\n', "        return unit.text\n"),
+        Cut('        raise Refused("framing-failed")\n', f"        return {ROW}\n"),
     ),
     named(
         "frame not drawn, unit",

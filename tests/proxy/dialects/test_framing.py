@@ -1,0 +1,123 @@
+"""Framed messages: the client's bytes stay within the frame, and known ones are not made again."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from policies.decision import Claimed, Decision, Frame, FrameRow, Leg
+from policies.envelope import neutralise, wrap_untrusted
+from proxy.dialects import framing
+from proxy.dialects.openai_chat import OpenAIChat
+from proxy.lazyjson import read
+
+NONCE = "0123456789abcdef" * 2
+ROW = FrameRow(NONCE, "f", intro=True)
+
+
+def framed(text: str) -> str:
+    return wrap_untrusted("f", text, draw=lambda: NONCE, intro=True)
+
+
+def render(dialect: OpenAIChat, body: bytes, *rows: FrameRow) -> bytes:
+    document = read(body)
+    seen = dialect.view(document)
+    frames = tuple(Frame(number, row, known=True) for number, row in enumerate(rows))
+    claimed = Claimed(dict(enumerate(rows)))
+    return dialect.render(document, seen, Decision(Leg.CLOUD, frames), claimed)
+
+
+def tool(literal: bytes) -> bytes:
+    return b'{"messages":[{"role":"tool","content":' + literal + b"}]}"
+
+
+TEXTS = st.one_of(
+    st.text(min_size=1),
+    st.sampled_from(
+        ["[[", "f", "e", "]]\n", NONCE[:31], "TRANSOM_DATA", "a\ntransom_data\nb", '"\\']
+    ),
+)
+
+
+@given(TEXTS, st.booleans())
+@settings(max_examples=150, deadline=None)
+def test_a_frame_reads_the_same_whoever_escaped_the_text(text: str, ascii_only: bool) -> None:
+    """Whether bytes were put round the client's literal or all was written anew: one string, and
+    what stood in the literal stands there still unless the stem was taken out."""
+    literal = json.dumps(text, ensure_ascii=ascii_only).encode()
+    sent = render(OpenAIChat(), tool(literal), ROW)
+    assert json.loads(sent)["messages"][0]["content"] == framed(text)
+    if neutralise(text) == text:
+        assert literal[1:-1] in sent
+
+
+def test_escapes_of_the_clients_stay() -> None:
+    """Slashes, capital hex and needless escapes come out as they went in."""
+    literal = rb'"a\/b \u00E9 \u0041 \ud83d\ude00"'
+    assert literal[1:-1] in render(OpenAIChat(), tool(literal), ROW)
+
+
+class Counted:
+    """`wrap_untrusted`, counted."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def __call__(self, label: str, text: str, **how: Any) -> str:
+        self.texts.append(text)
+        return wrap_untrusted(label, text, **how)
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> Counted:
+    counter = Counted()
+    monkeypatch.setattr(framing, "wrap_untrusted", counter)
+    return counter
+
+
+def body(*texts: str) -> bytes:
+    messages = [{"role": "tool", "tool_call_id": text, "content": text} for text in texts]
+    return json.dumps({"messages": messages}).encode()
+
+
+def test_a_known_message_is_not_framed_again(counted: Counted) -> None:
+    """A history with one new result frames that one, and gives the bytes of a fresh start."""
+    dialect = OpenAIChat()
+    rows = [FrameRow(f"{number:032x}", "f", intro=True) for number in range(3)]
+    render(dialect, body("a", "b"), *rows[:2])
+    sent = render(dialect, body("a", "b", "c"), *rows)
+    assert counted.texts == ["a", "b", "c"]
+    assert sent == render(OpenAIChat(), body("a", "b", "c"), *rows)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        FrameRow("f" * 32, "f", intro=True),
+        FrameRow(NONCE, "g", intro=True),
+        FrameRow(NONCE, "f", intro=False),
+    ],
+)
+def test_another_row_is_another_message(other: FrameRow, counted: Counted) -> None:
+    """Nonce, field and intro are all in the key of the memory."""
+    dialect = OpenAIChat()
+    sent = render(dialect, body("a"), ROW)
+    assert render(dialect, body("a"), other) != sent
+    assert render(dialect, body("a"), other) == render(OpenAIChat(), body("a"), other)
+    assert counted.texts == ["a", "a", "a"]
+
+
+def test_which_units_are_framed_is_in_the_key() -> None:
+    """Of two parts the first framed, then the second: nothing is taken for the other."""
+    parts = [{"type": "text", "text": text} for text in "ab"]
+    raw = json.dumps({"messages": [{"role": "tool", "content": parts}]}).encode()
+    dialect = OpenAIChat()
+    for number in (0, 1):
+        document = read(raw)
+        frames = (Frame(number, ROW, known=True),)
+        seen = dialect.view(document)
+        sent = dialect.render(document, seen, Decision(Leg.CLOUD, frames), Claimed({number: ROW}))
+        texts = [part["text"] for part in json.loads(sent)["messages"][0]["content"]]
+        assert texts == [framed("a") if number == 0 else "a", framed("b") if number else "b"]
