@@ -14,10 +14,15 @@ from proxy.dialects.notes import Notes
 from proxy.dialects.opened import Opened, opened
 from proxy.dialects.runs import leading, runs_of, turn_of
 from proxy.dialects.said import Said, said
-from proxy.lazyjson import Document, Kind, Node
+from proxy.lazyjson import Document, Kind, Malformed, Node
 
 MESSAGE = b"message\0"
 """Salt of the digest of a message or item: its role in the body, part of what makes it equal."""
+
+MOST_MEMBERS = 1_000
+MOST_MESSAGES = 100_000
+"""Far more than anyone sends. Each member and message is looked at on its own, which takes some
+hundred microseconds: a small body full of them would keep a thread busy for a minute."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +60,10 @@ def view(document: Document, reading: Reading, store: FactStore) -> Conversation
     had to be opened and cannot be read for certain (duplicate keys)."""
     seen = _Seen()
     model, stream = "", reading.streams
-    for key, node in document.root.members() if document.root.kind is Kind.OBJECT else ():
+    members = document.root.members() if document.root.kind is Kind.OBJECT else ()
+    if len(members) > MOST_MEMBERS:
+        raise Malformed(f"more than {MOST_MEMBERS} members", (), 0)
+    for key, node in members:
         if key == reading.list_key and node.kind is Kind.ARRAY:
             _messages(node, reading, store, seen)
             continue
@@ -123,7 +131,10 @@ def _member(key: str, node: Node, reading: Reading, store: FactStore, seen: _See
 
 
 def _messages(node: Node, reading: Reading, store: FactStore, seen: _Seen) -> None:
-    for index, item in enumerate(node.items()):
+    items = node.items()
+    if len(items) > MOST_MESSAGES:
+        raise Malformed(f"more than {MOST_MESSAGES} messages", node.address, node.offset)
+    for index, item in enumerate(items):
         digest = item.digest(MESSAGE)
         facts = store.get(digest)
         if facts is None:
