@@ -163,6 +163,30 @@ def explain(config: str | None, path: str, upstream: str | None, as_json: bool, 
 
 
 @cli.command()
+@_config
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per line.")
+@click.argument("client", metavar="[CLIENT]", required=False)
+def connect(config: str | None, as_json: bool, client: str | None) -> int:
+    """Print how CLIENT is pointed at this node; without CLIENT, which clients are known."""
+    from functools import partial
+
+    from proxy import address
+    from proxy import connect as recipe
+
+    if client is None:
+        recipe.show_all(click.echo, as_json=as_json)
+        return FINE
+    say = partial(click.echo, err=True)
+    try:
+        recipe.show(client, Path(config) if config else None, click.echo, say, as_json=as_json)
+    except recipe.NoRecipe as error:
+        return _fail(str(error), "transom connect")
+    except address.Unknown as error:
+        return _fail(str(error), "transom serve", NO_NODE)
+    return FINE
+
+
+@cli.command()
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 def health(as_json: bool) -> int:
     """Ask the running node whether it is well."""

@@ -18,6 +18,7 @@ from proxy.config.sources import state_folder
 from proxy.control import Control, Facts, NoControl
 from proxy.errors import Refused
 from proxy.problems import Invalid
+from proxy.routes import choose
 from proxy.server import CannotListen, run, settle
 from proxy.state import StateRefused
 
@@ -70,14 +71,31 @@ class _Desk:
     def __init__(self, node: Node, reload: Callable[[], Config]) -> None:
         self._node = node
         self._read = reload
-        self.verbs = {"health": self._health, "reload": self._reload}
+        self.verbs = {"health": self._health, "reload": self._reload, "route": self._route}
 
     async def hang_up(self) -> None:
         """SIGHUP."""
         await self._reload({})
 
     async def _health(self, asked: Facts) -> Facts:
-        return {"ok": True, "version": __version__, "url": self._node.url}
+        config = self._node.config
+        return {
+            "ok": True,
+            "version": __version__,
+            "url": self._node.url,
+            "names": list(config.listen.names),
+            "token": bool(config.clients),
+        }
+
+    async def _route(self, asked: Facts) -> Facts:
+        """Where a request of this family for this model would go, for whoever wants to be sure
+        that it stays at home."""
+        family, model = str(asked.get("family")), str(asked.get("model"))
+        try:
+            chosen = choose(self._node.config, family=family, model=model, client="")
+        except Refused as no:
+            return {"ok": False, "notice": no.code}
+        return {"ok": True, "upstream": chosen.name, "leg": chosen.leg.value}
 
     async def _reload(self, asked: Facts) -> Facts:
         """Read the configuration again. A bad one keeps the old and says what is wrong with it."""
