@@ -3,32 +3,58 @@
 Owns the proof that every value of the outbound body was screened, framed as claimed, or written by
 Transom itself, and the one type that the outbound door takes. It shares no code with what it
 checks: own JSON reading, own idea of a frame, no dialect. It must not repair anything.
+
+What was proved once need not be opened again: a mark is the SHA-256 of a client's message and of
+what it leaves as, so it fits no other pair, and it counts only while every frame that it stands for
+is claimed, for the same texts, by the request at hand.
 """
 
-import re
-import unicodedata
 from collections.abc import Container, Iterable, Mapping, Sequence
-from typing import Final, NoReturn, final
+from types import MappingProxyType
+from typing import Final, NoReturn, Protocol, final
 
 from policies import proof_json as own
 from policies.decision import Claimed, Screened
+from policies.proof_frames import Frames, Met
 
 _LISTS = ("messages", "input")
 _SYSTEM = ("system", "instructions")
 _WRAPPING = frozenset({"type", "text", "role", "content", "message", "input_text"})
 _ROLES = frozenset({"system", "developer"})
-_REMOVED = "transom-data-marker-removed"
-_STEM = "transom_data"
-_LONGEST_STEM = 2048
-_STEPS = 1 << 18
-_FRAME = re.compile(
-    r"\A(?:\[Data envelope \(code-owned\)\]: this message's nonce is (?P<intro>[0-9a-f]{32})\.\n)?"
-    r"\[\[TRANSOM_DATA nonce=(?P<nonce>[0-9a-f]{32}) field=(?P<field>[A-Za-z0-9_.:-]{1,48})\]\]\n"
-    r"(?P<content>.*)\n\[\[END_TRANSOM_DATA nonce=(?P=nonce)\]\]\Z",
-    re.DOTALL,
-)
 _TOKEN: Final = object()
+_NO_MARKS: Final[Mapping[bytes, "Mark"]] = MappingProxyType({})
 _SHOWN = frozenset({"messages", "input", "system", "instructions", "tools", "model", "metadata"})
+
+
+@final
+class Mark:
+    """That one message of a client, leaving as it did, was proved with `frames` in it. Only this
+    module makes them; `digest` is the SHA-256 of the pair."""
+
+    __slots__ = ("digest", "frames")
+    digest: bytes
+    frames: Met
+
+    def __init__(self, token: object, digest: bytes, frames: Met) -> None:
+        # SECURITY: what vouches for bytes that are not read again is made by their proof alone.
+        if token is not _TOKEN:
+            raise TypeError("a mark is made by the proof alone")
+        object.__setattr__(self, "digest", digest)
+        object.__setattr__(self, "frames", frames)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError("a mark is never changed")
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a mark is never copied")
+
+
+class Marks(Protocol):
+    """Marks of earlier proofs by their digest."""
+
+    def get(self, digest: bytes, /) -> Mark | None:
+        """The mark with this digest, if it is remembered."""
+        ...
 
 
 class ProofFailed(Exception):
@@ -42,18 +68,22 @@ class ProofFailed(Exception):
 @final
 class Cleared:
     """A body that may leave for a cloud. `reason` is empty for a proven one, else why it went
-    unread. Only this module makes them."""
+    unread. `marks` are new, for later proofs. Only this module makes them."""
 
-    __slots__ = ("body", "reason")
+    __slots__ = ("body", "marks", "reason")
     body: bytes
     reason: str
+    marks: tuple[Mark, ...]
 
-    def __init__(self, token: object, body: bytes, reason: str) -> None:
+    def __init__(
+        self, token: object, body: bytes, reason: str, marks: tuple[Mark, ...] = ()
+    ) -> None:
         # SECURITY: the token is private to this module; no other code can clear a body.
         if token is not _TOKEN:
             raise TypeError("a body is cleared by the proof alone")
         object.__setattr__(self, "body", body)
         object.__setattr__(self, "reason", reason)
+        object.__setattr__(self, "marks", marks)
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError("a cleared body is never changed")
@@ -85,6 +115,7 @@ def prove(
     texts: Mapping[int, str],
     claimed: Claimed,
     authored: Container[str],
+    marks: Marks = _NO_MARKS,
 ) -> Cleared:
     """Check `body` against what the client sent and what was decided; the only way to `Cleared`.
 
@@ -92,26 +123,26 @@ def prove(
     for byte or with strings put into the frames of `claimed` (unit number → row; `texts` holds the
     units' texts) and nothing else changed; beside them only `authored` texts. Each must have a
     digest in `screened`: SHA-256 over `member:<key>\\0` or `message\\0` and its bytes. Every
-    claimed frame must be there. Raises `ProofFailed` with the place that is not accounted for.
+    claimed frame must be there. `marks` are those of earlier proofs under the same `authored`; new
+    ones are in `Cleared.marks`. Raises `ProofFailed` with the place that is not accounted for.
     """
-    _Proof(screened, texts, claimed, authored).bodies(client_body, body)
-    return Cleared(_TOKEN, body, "")
+    proof = _Proof(screened, Frames(claimed, texts), authored, marks)
+    proof.bodies(client_body, body)
+    return Cleared(_TOKEN, body, "", tuple(proof.made))
 
 
 class _Proof:
     """One check: what may stand in the body, and which frames were not met yet."""
 
     def __init__(
-        self,
-        screened: Screened,
-        texts: Mapping[int, str],
-        claimed: Claimed,
-        authored: Container[str],
+        self, screened: Screened, frames: Frames, authored: Container[str], marks: Marks
     ) -> None:
         self.digests = screened.digests
-        self.texts = texts
+        self.frames = frames
         self.authored = authored
-        self.open = dict(claimed.rows)
+        self.marks = marks
+        self.made: list[Mark] = []
+        self.placed = 0
 
     def bodies(self, came_body: bytes, sent_body: bytes) -> None:
         came, sent = _members(came_body), _members(sent_body)
@@ -124,7 +155,7 @@ class _Proof:
                 raise ProofFailed(_shown(key))
         if met < len(came):
             raise ProofFailed(_shown(came[met][0]))
-        if self.open:
+        if self.frames.left:
             raise ProofFailed("a frame that was claimed")
 
     def member(self, key: str, came: bytes, sent: bytes) -> None:
@@ -146,18 +177,32 @@ class _Proof:
         for number, raw in enumerate(sent):
             at = f"{key}[{number}]"
             expected = came[met] if met < len(came) else b""
-            if raw != expected:
-                value = _parsed(raw, at)
-                if self.is_authored(value):
-                    continue
-                if met == len(came):
-                    raise ProofFailed(at)
-                self.same(_parsed(expected, at), value, at)
-            if own.digest(b"message\0", expected) not in self.digests:
+            digest = own.digest(b"message\0", expected)
+            if raw != expected and not self.message(digest, expected, raw, at):
+                continue
+            if met == len(came) or digest not in self.digests:
                 raise ProofFailed(at)
             met += 1
         if met < len(came):
             raise ProofFailed(f"{key}[{met}]")
+
+    def message(self, digest: bytes, came: bytes, sent: bytes, at: str) -> bool:
+        """Whether `sent` is the message `came` with frames in it; False for one of our own."""
+        pair = own.digest(b"proved\0" + digest, sent)
+        mark = self.marks.get(pair)
+        # SECURITY: a memory may err, so a mark says itself what it is for; and it says that the
+        # pair was right under those frames, not that they are the frames of this request.
+        if type(mark) is Mark and mark.digest == pair and self.frames.meet_again(mark.frames):
+            return True
+        value = _parsed(sent, at)
+        if self.is_authored(value):
+            return False
+        first, placed = len(self.frames.met), self.placed
+        self.same(_parsed(came, at), value, at)
+        # Where a text of ours was placed, the mark would outlive a change of that text.
+        if self.placed == placed:
+            self.made.append(Mark(_TOKEN, pair, tuple(self.frames.met[first:])))
+        return True
 
     def system(self, came: object, sent: object) -> bool:
         """System text with authored text after it, in one of the ways that dialects allow."""
@@ -183,7 +228,7 @@ class _Proof:
             case list(), list():
                 self.elements(came, sent, at)
             case str(), str() if type(came) is type(sent) is str:
-                if came != sent and not self.framed(came, sent):
+                if came != sent and not self.frames.meet(came, sent):
                     self.inside(came, sent, at)
             case _:
                 # Numbers are kept as their own tokens: 1.0 is not 1, and -0 is not 0.
@@ -203,24 +248,6 @@ class _Proof:
         if met < len(came):
             raise ProofFailed(f"{at}[{met}]")
 
-    def framed(self, came: str, sent: str) -> bool:
-        """`sent` is a frame around `came` that was claimed and not met before; it is met now."""
-        frame = _FRAME.match(sent)
-        if frame is None or frame["intro"] not in (None, frame["nonce"]):
-            return False
-        for number, row in self.open.items():
-            if (
-                row.nonce == frame["nonce"]
-                and row.field == frame["field"]
-                and row.intro == (frame["intro"] is not None)
-                and self.texts.get(number) == came
-                and row.nonce not in came
-                and _neutralised(came, frame["content"])
-            ):
-                del self.open[number]
-                return True
-        return False
-
     def inside(self, came: str, sent: str, at: str) -> None:
         """Strings that are JSON objects themselves: the same rule for their leaves."""
         if not came.lstrip().startswith("{"):
@@ -231,9 +258,11 @@ class _Proof:
     def is_authored(self, value: object) -> bool:
         """Every text in it is one of ours, and there is at least one."""
         texts = list(_leaves(value))
-        return any(text in self.authored for text in texts) and all(
+        authored = any(text in self.authored for text in texts) and all(
             text in self.authored or text in _WRAPPING or text in _ROLES for text in texts
         )
+        self.placed += authored
+        return authored
 
 
 def _leaves(value: object) -> Iterable[str]:
@@ -272,46 +301,3 @@ def _parsed(raw: bytes, at: str) -> object:
         return own.parsed(raw)
     except (ValueError, RecursionError):
         raise ProofFailed(at) from None
-
-
-def _neutralised(text: str, content: str) -> bool:
-    """`content` is `text`, but for spans that spelled the stem and were replaced.
-
-    Own rule: what was taken out has at least as many letters as a stem folded tightly. Where each
-    span ends is searched for, because the text between may repeat; text made to have very many
-    answers has none.
-    """
-    if _STEM in content.casefold():
-        return False
-    if content == text:
-        return True
-    first, *rest = content.split(_REMOVED)
-    ends = {len(first)} if text.startswith(first) else set()
-    steps = 0
-    for part in rest:
-        tries = {end + len(_REMOVED) for end in ends if text.startswith(_REMOVED, end)}
-        for start in ends:
-            found, cost = _after_stem(text, start)
-            tries.update(found)
-            steps += cost
-            if steps > _STEPS:
-                return False
-        ends = {end + len(part) for end in tries if text.startswith(part, end)}
-    return len(text) in ends
-
-
-def _after_stem(text: str, start: int) -> tuple[list[int], int]:
-    """Where a stem that begins at `start` may end, and how many characters that took. Written with
-    escapes, a letter takes several."""
-    found: list[int] = []
-    letters, most = 0, 16
-    at = start
-    for at in range(start, min(len(text), start + _LONGEST_STEM)):
-        most = 1024 if text[at] == "\\" else most
-        folded = unicodedata.normalize("NFKD", text[at])
-        letters += sum(unicodedata.category(char)[0] in "LNPS" for char in folded)
-        if letters > most:
-            break
-        if letters >= 8:
-            found.append(at + 1)
-    return found, at - start + 1

@@ -5,14 +5,15 @@ must not know a socket, a header's meaning or how a refusal is dressed.
 """
 
 import secrets
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from policies.authored import AUTHORED
 from policies.conversation import Conversation, Piece
 from policies.decide import Watch, decide, looks_inside
-from policies.decision import Claimed, Decision, Leg, Remembered
-from policies.prove import Cleared, ProofFailed, prove
+from policies.decision import Claimed, Decision, FrameRow, Leg, Remembered
+from policies.prove import Cleared, Mark, ProofFailed, prove
 from policies.screening import Screen
 from policies.settings import Policies
 from proxy.apart import Apart
@@ -21,7 +22,13 @@ from proxy.dialects.base import Dialect
 from proxy.errors import Refused
 from proxy.lazyjson import Document, Malformed, read
 from proxy.ledger import Ledger
+from proxy.memory import Memory
 
+PROVED_BYTES = 32 * 1024 * 1024
+"""Bound of what is remembered of earlier proofs, texts included, though others hold them too."""
+
+Proved = Memory[bytes, Mark]
+_MARK = 300  # bytes of one mark, or of one row in it, with their slots
 INLINE = 256 * 1024  # bytes; above, a screen with something new to read would hold the event loop
 
 _NO_BODY = Conversation("", "", False, (), (), 0, (), (), ())
@@ -85,6 +92,7 @@ class Workshop:
     screen: Callable[[], Screen]
     draw: Callable[[], str] = draw
     apart: Apart = field(default_factory=Apart)
+    proved: Proved = field(default_factory=lambda: Memory(PROVED_BYTES))
 
     async def prepare(
         self, request: Request, document: Document, glanced: Conversation
@@ -98,7 +106,9 @@ class Workshop:
         if decision.refusal is not None:
             return Outgoing(decision)
         claimed = await self._claim(request, conversation, decision)
-        return await self.apart.run(size, _made, request, document, conversation, decision, claimed)
+        return await self.apart.run(
+            size, _made, request, document, conversation, decision, claimed, self.proved
+        )
 
     def beside(self, pieces: Sequence[Piece]) -> Decision:
         """Whether what comes without a body may leave for a cloud: the decision about `pieces`
@@ -165,6 +175,7 @@ def _made(
     conversation: Conversation,
     decision: Decision,
     claimed: Claimed,
+    proved: Proved,
 ) -> Outgoing:
     """The body as it leaves, and on a cloud leg the proof of it."""
     body = request.dialect.render(document, conversation, decision, claimed)
@@ -178,10 +189,17 @@ def _made(
             texts=claimed.texts(conversation.units),
             claimed=claimed,
             authored=_AUTHORED,
+            marks=proved,
         )
     except ProofFailed as failed:
         raise Refused("proof-failed", places=f" ({failed})") from None
+    for mark in cleared.marks:
+        proved.put(mark.digest, mark, _MARK + sum(map(_cost, mark.frames)))
     return Outgoing(decision, body, cleared)
+
+
+def _cost(framed: tuple[FrameRow, str]) -> int:
+    return _MARK + sys.getsizeof(framed[1])
 
 
 def _invalid(wrong: Malformed) -> Refused:

@@ -8,7 +8,7 @@ import sys
 from dataclasses import dataclass, field
 
 from policies.conversation import Address, Message, Origin, ToolCall
-from proxy.dialects.memory import Memory
+from proxy.memory import Memory
 from proxy.dialects.said import Said
 
 STORE_BYTES = 32 * 1024 * 1024

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from policies.conversation import Address, Conversation, Unit
 from policies.decision import Claimed, Decision, FrameRow
 from policies.envelope import POLICY_TEXT, wrap_untrusted
-from proxy.dialects.memory import Memory
+from proxy.memory import Memory
 from proxy.dialects.runs import leading
 from proxy.edits import Cut, exchange
 from proxy.errors import Refused

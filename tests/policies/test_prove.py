@@ -14,8 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import policies
+from policies import proof_json as own
 from policies.decision import Claimed, FrameRow, Screened
-from policies.prove import Cleared, ProofFailed, nothing_to_prove, prove, unread
+from policies.prove import Cleared, Mark, ProofFailed, nothing_to_prove, prove, unread
 
 NONCE = "0123456789abcdef" * 2
 OTHER = "fedcba9876543210" * 2
@@ -88,6 +89,7 @@ def check(
         texts=texts if texts is not None else {0: "file"},
         claimed=Claimed(rows),
         authored={OURS},
+        marks=changes.get("marks", {}),
     )
 
 
@@ -399,7 +401,7 @@ def test_what_is_not_proved_says_so():
         unread(b"x", "")
 
 
-@pytest.mark.parametrize("name", ["prove.py", "proof_json.py"])
+@pytest.mark.parametrize("name", ["prove.py", "proof_json.py", "proof_frames.py"])
 def test_the_proof_shares_nothing_with_what_it_checks(name):
     """By its imports: the standard library, msgspec, the words of decisions, its own reader."""
     tree = ast.parse((Path(policies.__path__[0]) / name).read_text())
@@ -412,9 +414,118 @@ def test_the_proof_shares_nothing_with_what_it_checks(name):
     ours = {name for name in imported if name.partition(".")[0] in ("policies", "proxy")}
     assert ours <= {
         "policies.proof_json",
+        "policies.proof_frames.Frames",
+        "policies.proof_frames.Met",
         "policies.decision.Claimed",
+        "policies.decision.FrameRow",
         "policies.decision.Screened",
     }
+
+
+def remembered(*bodies: object, **changes: object) -> dict[bytes, Mark]:
+    """The marks of honest proofs, as a memory keeps them."""
+    return {mark.digest: mark for body in bodies for mark in check(body, **changes).marks}
+
+
+def test_what_was_proved_is_not_opened_again(monkeypatch):
+    """With the marks of the first proof, nothing but the texts of our own is parsed."""
+    marks = remembered(sent())
+    (mark,) = marks.values()
+    assert mark.frames == ((ROWS[0], "file"),)
+    opened = []
+    parsed = own.parsed
+    monkeypatch.setattr(own, "parsed", lambda raw: opened.append(raw) or parsed(raw))
+    again = check(dump(sent()), marks=marks)
+    assert again.body == dump(sent())
+    assert not again.marks
+    assert not [raw for raw in opened if b"TRANSOM" in raw]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        {},
+        {0: FrameRow(OTHER, "read", True)},
+        {0: FrameRow(NONCE, "write", True)},
+        {0: FrameRow(NONCE, "read", False)},
+    ],
+)
+def test_a_mark_counts_only_for_frames_that_are_claimed_now(rows):
+    """The same bytes under other rows, or under none, are not what was decided."""
+    with pytest.raises(ProofFailed):
+        check(sent(), rows=rows, texts=dict.fromkeys(rows, "file"), marks=remembered(sent()))
+
+
+def test_a_mark_counts_only_for_the_text_that_is_claimed_now():
+    """A row that now belongs to another text is not met by the old one."""
+    with pytest.raises(ProofFailed):
+        check(sent(), texts={0: "another"}, marks=remembered(sent()))
+
+
+def test_one_frame_is_not_met_twice():
+    """A message that comes twice needs two claims, known or not."""
+    client, body = copy.deepcopy(CLIENT), sent()
+    client["messages"].append(client["messages"][2])
+    body["messages"].append(body["messages"][2])
+    marks = remembered(sent())
+    with pytest.raises(ProofFailed):
+        check(body, client, marks=marks)
+    two = {0: ROWS[0], 1: ROWS[0]}
+    assert not check(body, client, rows=two, texts=dict.fromkeys(two, "file"), marks=marks).marks
+
+
+def tampered():
+    """The honest body with its result not framed, framed otherwise, or changed beside the frame."""
+    for content in ("file", frame("file", nonce=OTHER), frame("other"), frame("file") + " "):
+        body = sent()
+        body["messages"][2]["content"][0]["content"] = content
+        yield body
+    body = sent()
+    body["messages"][2]["content"][0]["n"] = 0.0
+    yield body
+    body = sent()
+    body["messages"][2]["role"] = "system"
+    yield body
+
+
+@pytest.mark.parametrize("body", list(tampered()))
+def test_the_mark_of_another_pair_clears_nothing(body):
+    """Whether a memory answers rightly, or with the mark of another pair to everything it is asked,
+    or with something that looks like a mark: what was not proved is read, and refused."""
+    marks = remembered(sent())
+    (mark,) = marks.values()
+
+    class Alike:
+        frames = mark.frames
+
+        def __init__(self, digest):
+            self.digest = digest
+
+    class Poisoned:
+        def __init__(self, answer):
+            self.get = answer
+
+    for memory in (marks, Poisoned(lambda digest: mark), Poisoned(Alike)):
+        with pytest.raises(ProofFailed):
+            check(body, marks=memory)
+
+
+def test_only_the_proof_makes_marks():
+    """They cannot be made, changed or copied elsewhere."""
+    (mark,) = remembered(sent()).values()
+    with pytest.raises(TypeError):
+        Mark(object(), mark.digest, mark.frames)
+    with pytest.raises(AttributeError):
+        mark.frames = ()
+    with pytest.raises(TypeError):
+        copy.copy(mark)
+
+
+def test_a_message_with_a_text_of_ours_inside_leaves_no_mark():
+    """The text may read otherwise after an upgrade; then nothing may vouch for the old one."""
+    body = sent()
+    body["messages"][2]["content"].append({"type": "text", "text": OURS})
+    assert not check(body).marks
 
 
 PATHS = st.sampled_from([("messages", 0, "content"), ("model",), ("tools", 0, "name")])

@@ -2,7 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 
-from proxy.dialects.memory import Memory
+from proxy.memory import Memory
 
 
 def test_what_was_used_least_goes_first() -> None:

@@ -1,0 +1,122 @@
+"""The proof's own idea of a frame: what one looks like, and which of the claimed ones were met.
+
+Part of the proof, and as independent: it shares no code with what makes frames. It must not know
+where in a body a frame stands.
+"""
+
+import re
+import unicodedata
+from collections.abc import Container, Mapping
+
+from policies.decision import Claimed, FrameRow
+
+Met = tuple[tuple[FrameRow, str], ...]
+"""Frames of one message, in order: the row, and the client's text inside."""
+
+_REMOVED = "transom-data-marker-removed"
+_STEM = "transom_data"
+_LONGEST_STEM = 2048
+_STEPS = 1 << 18
+_FRAME = re.compile(
+    r"\A(?:\[Data envelope \(code-owned\)\]: this message's nonce is (?P<intro>[0-9a-f]{32})\.\n)?"
+    r"\[\[TRANSOM_DATA nonce=(?P<nonce>[0-9a-f]{32}) field=(?P<field>[A-Za-z0-9_.:-]{1,48})\]\]\n"
+    r"(?P<content>.*)\n\[\[END_TRANSOM_DATA nonce=(?P=nonce)\]\]\Z",
+    re.DOTALL,
+)
+
+
+class Frames:
+    """The frames that were claimed for this request. Each is met once, and none may be left."""
+
+    def __init__(self, claimed: Claimed, texts: Mapping[int, str]) -> None:
+        self._texts = texts
+        self._open: dict[FrameRow, list[int]] = {}
+        for number in sorted(claimed.rows):
+            self._open.setdefault(claimed.rows[number], []).append(number)
+        self.met: list[tuple[FrameRow, str]] = []
+
+    @property
+    def left(self) -> bool:
+        """Whether a claimed frame was not met."""
+        return bool(self._open)
+
+    def meet(self, came: str, sent: str) -> bool:
+        """`sent` is a frame around `came` that was claimed and not met before; it is met now."""
+        frame = _FRAME.match(sent)
+        if frame is None or frame["intro"] not in (None, frame["nonce"]):
+            return False
+        row = FrameRow(frame["nonce"], frame["field"], intro=frame["intro"] is not None)
+        number = self._number(row, came)
+        if number is None or row.nonce in came or not _neutralised(came, frame["content"]):
+            return False
+        self._take(number, row, came)
+        return True
+
+    def meet_again(self, known: Met) -> bool:
+        """All frames of a message that was proved before are claimed now too, for the same texts;
+        they are met now. Else none of them is."""
+        found: dict[int, tuple[FrameRow, str]] = {}
+        for row, text in known:
+            number = self._number(row, text, found)
+            if number is None:
+                return False
+            found[number] = row, text
+        for number, (row, text) in found.items():
+            self._take(number, row, text)
+        return True
+
+    def _number(self, row: FrameRow, text: str, gone: Container[int] = ()) -> int | None:
+        for number in self._open.get(row, ()):
+            if number not in gone and self._texts.get(number) == text:
+                return number
+        return None
+
+    def _take(self, number: int, row: FrameRow, text: str) -> None:
+        numbers = self._open[row]
+        numbers.remove(number)
+        if not numbers:
+            del self._open[row]
+        self.met.append((row, text))
+
+
+def _neutralised(text: str, content: str) -> bool:
+    """`content` is `text`, but for spans that spelled the stem and were replaced.
+
+    Own rule: what was taken out has at least as many letters as a stem folded tightly. Where each
+    span ends is searched for, because the text between may repeat; text made to have very many
+    answers has none.
+    """
+    if _STEM in content.casefold():
+        return False
+    if content == text:
+        return True
+    first, *rest = content.split(_REMOVED)
+    ends = {len(first)} if text.startswith(first) else set()
+    steps = 0
+    for part in rest:
+        tries = {end + len(_REMOVED) for end in ends if text.startswith(_REMOVED, end)}
+        for start in ends:
+            found, cost = _after_stem(text, start)
+            tries.update(found)
+            steps += cost
+            if steps > _STEPS:
+                return False
+        ends = {end + len(part) for end in tries if text.startswith(part, end)}
+    return len(text) in ends
+
+
+def _after_stem(text: str, start: int) -> tuple[list[int], int]:
+    """Where a stem that begins at `start` may end, and how many characters that took. Written with
+    escapes, a letter takes several."""
+    found: list[int] = []
+    letters, most = 0, 16
+    at = start
+    for at in range(start, min(len(text), start + _LONGEST_STEM)):
+        most = 1024 if text[at] == "\\" else most
+        folded = unicodedata.normalize("NFKD", text[at])
+        letters += sum(unicodedata.category(char)[0] in "LNPS" for char in folded)
+        if letters > most:
+            break
+        if letters >= 8:
+            found.append(at + 1)
+    return found, at - start + 1
