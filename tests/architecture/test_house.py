@@ -44,7 +44,7 @@ def test_a_module_is_small_and_says_what_it_owns(path: Path) -> None:
 
 @pytest.mark.parametrize("path", sorted(ROOT.glob("policies/**/*.py")), ids=name_of)
 def test_policies_touch_nothing_of_the_world(path: Path) -> None:
-    """A policy imports no clock, socket, environment, logger, vendor or `proxy`, and awaits nothing."""
+    """A policy imports no clock, socket, environment, logger or `proxy`, and awaits nothing."""
     tree = ast.parse(path.read_text("utf-8"))
     assert not {name.partition(".")[0] for name in imports(tree)} & PURE_BANS
     assert not [node for node in ast.walk(tree) if isinstance(node, ast.AsyncFunctionDef)]
@@ -83,7 +83,7 @@ def test_broad_handlers_stand_in_three_places() -> None:
 
 
 def test_no_name_belongs_to_another_distribution_or_to_python() -> None:
-    """`proxy.py` and `policies` on the index install packages of our names; we stay clear of them."""
+    """`proxy.py` and `policies` on the index install packages of our names."""
     for package, taken in zip(("proxy", "policies"), TAKEN, strict=True):
         names = {path.stem for path in (ROOT / package).iterdir()} - {"__init__", "__main__"}
         assert not names & taken
@@ -120,7 +120,7 @@ def test_tests_are_no_packages() -> None:
 def test_each_dependency_is_argued() -> None:
     """Every runtime dependency stands below a comment that says what it replaces."""
     text = (ROOT / "pyproject.toml").read_text("utf-8")
-    block = re.search(r"^dependencies = \[\n(.*?)^\]", text, re.S | re.M)
+    block = re.search(r"^dependencies = \[\n(.*?)^\]", text, re.DOTALL | re.MULTILINE)
     assert block
     argued = False
     for line in block[1].splitlines():
