@@ -17,6 +17,8 @@ _REMOVED = "transom-data-marker-removed"
 _STEM = "transom_data"
 _LONGEST_STEM = 2048
 _STEPS = 1 << 18
+_BLANK_LETTERS = "\u115f\u1160\u2800\u3164\uffa0"
+"""Letters and symbols by their category of which nothing is seen: fillers, a braille blank."""
 _FRAME = re.compile(
     r"\A(?:\[Data envelope \(code-owned\)\]: this message's nonce is (?P<intro>[0-9a-f]{32})\.\n)?"
     r"\[\[TRANSOM_DATA nonce=(?P<nonce>[0-9a-f]{32}) field=(?P<field>[A-Za-z0-9_.:-]{1,48})\]\]\n"
@@ -105,6 +107,10 @@ def _neutralised(text: str, content: str) -> bool:
     return len(text) in ends
 
 
+def _seen(char: str) -> bool:
+    return char not in _BLANK_LETTERS and unicodedata.category(char)[0] in "LNPS"
+
+
 def _after_stem(text: str, start: int) -> tuple[list[int], int]:
     """Where a stem that begins at `start` may end, and how many characters that took. Written with
     escapes, a letter takes several."""
@@ -114,7 +120,7 @@ def _after_stem(text: str, start: int) -> tuple[list[int], int]:
     for at in range(start, min(len(text), start + _LONGEST_STEM)):
         most = 1024 if text[at] == "\\" else most
         folded = unicodedata.normalize("NFKD", text[at])
-        letters += sum(unicodedata.category(char)[0] in "LNPS" for char in folded)
+        letters += sum(_seen(char) for char in folded)
         if letters > most:
             break
         if letters >= 8:

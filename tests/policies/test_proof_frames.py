@@ -71,3 +71,12 @@ def test_a_known_message_is_met_whole_or_not_at_all(
     assert mine.met == []
     assert mine.meet_again(((ROW, "b"), (ROW, "a")))
     assert not mine.left
+
+
+@pytest.mark.parametrize("blank", ["\u115f", "\u1160", "\u2800", "\u3164", "\uffa0", "\u200b"])
+def test_letters_that_are_not_seen_do_not_count(blank: str) -> None:
+    """A stem split by fillers and blanks, which Unicode counts among letters and symbols, is as
+    long as one without: what took it out is no fault of the frame."""
+    text = f"It is said: {(blank * 3).join('TRANSOM_DATA')} is here"
+    assert frames(text).meet(text, framed("It is said: transom-data-marker-removed is here"))
+    assert not frames(text).meet(text, framed("transom-data-marker-removed is here"))

@@ -131,16 +131,22 @@ def links(body: Body) -> list[bytes]:
 @dataclass
 class Codices:
     """The upstream: a script for `ScriptedUpstream`. `refused`, `accepted`, `hits` as for Claude;
-    `follows` remembers what each reasoning item was made for."""
+    `follows` remembers what each reasoning item was made for. `removes`: what does not fit its
+    prefix is taken out, as the API may do (wire.md 0.1), and counted in `removed`."""
 
     refused: list[Fault] = field(default_factory=list)
     accepted: list[Body] = field(default_factory=list)
     hits: list[Hit] = field(default_factory=list)
     cache: Automatic = field(default_factory=Automatic)
     follows: dict[str, str] = field(default_factory=dict)
+    removes: bool = False
+    removed: int = 0
 
     def __call__(self, recorded: Recorded) -> Reply:
         body = json.loads(recorded.body)
+        while self.removes and (misfit := self._misfit(body)) is not None:
+            body["input"].remove(misfit)
+            self.removed += 1
         wrong = [Fault(rule, words) for rule, one in RULES.items() for words in one.check(body)]
         wrong += [] if wrong else list(self._reasoning(body))
         if wrong:
@@ -167,6 +173,13 @@ class Codices:
                 yield Fault("following", f"input[{index}]: Item {item.get('id')} {words}")
             elif sealed != seal(before, "reasoning"):
                 yield Fault("binding", f"input[{index}]: prefix_mismatch")
+
+    def _misfit(self, body: Body) -> Item | None:
+        for item, before in zip(items(body), links(body), strict=False):
+            sealed = item.get("encrypted_content", "")
+            if sealed in self.follows and sealed != seal(before, "reasoning"):
+                return item
+        return None
 
     def _answer(self, body: Body) -> Body:
         link = links(body)[-1]

@@ -1,14 +1,19 @@
 """Long sessions through a real node: strict upstreams accept every request, in every dialect."""
 
 import asyncio
+from contextlib import suppress
 from pathlib import Path
+
+import pytest
 
 from proxy.demo.evidence import framed
 from tests.strict.anthropic import Claude
+from tests.strict.chat import Chats
 from tests.strict.claude_code import ClaudeCode
 from tests.strict.house import housed
 from tests.strict.pairs import ALL_CLIENTS, CLIENTS, ROUNDS, Pair, fine
 from tests.strict.reading import bare_results, result_texts
+from tests.strict.sabotage import forget_nonces
 
 
 @ALL_CLIENTS
@@ -178,3 +183,21 @@ async def test_tokens_are_counted_over_what_would_be_sent(tmp_path: Path) -> Non
                 await session.step()
         fine(house, upstream)
         assert bare_results(house.newest) == []
+
+
+@CLIENTS
+async def test_fresh_nonces_are_noticed(
+    pair: Pair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The negative control: with nonces drawn anew on every request the witness sees histories that
+    read differently, and an upstream that seals its answers refuses."""
+    forget_nonces(monkeypatch)
+    upstream = pair.upstream()
+    async with housed(upstream, tmp_path) as house:
+        session = pair.client(house.through)
+        with suppress(AssertionError):
+            await session.turn("Question", 2, 1)
+        assert house.witness.broken
+        assert {fault.rule for fault in upstream.refused} == (
+            set() if isinstance(upstream, Chats) else {"binding"}
+        )
