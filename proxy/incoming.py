@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Final
 
 import aiohttp
+from aiohttp import HttpVersion10, HttpVersion11
 
 from policies.decision import Leg
 from proxy.answer import Answer
@@ -20,6 +21,7 @@ from proxy.headers import HOP_BY_HOP
 from proxy.patience import Patience
 
 _REDIRECTS: Final = frozenset({300, 301, 302, 303, 305, 307, 308})
+_VERSIONS: Final = (HttpVersion11, HttpVersion10)
 _PLAIN: Final = frozenset({"", "identity"})
 
 
@@ -28,12 +30,16 @@ def answer_of(
 ) -> Answer:
     """The answer whose status has just arrived. `idle`: seconds between two chunks.
 
-    Raises `Refused` for a protocol switch that nobody asked for, and for a redirect on a local
-    leg: the model at home would not be the one that answers.
+    Raises `Refused` for a protocol switch that nobody asked for, for what the library reads but no
+    client would (status 0, HTTP/0.9), and for a redirect on a local leg: the model at home would
+    not be the one that answers.
     """
     if response.status == 101:
         _close(response)
         raise gone(upstream, "it switched to another protocol")
+    if response.status < 200 or response.version not in _VERSIONS:
+        _close(response)
+        raise gone(upstream, "what it answered is not HTTP")
     if upstream.leg is Leg.LOCAL and response.status in _REDIRECTS:
         _close(response)
         raise Refused("home-not-local", reason="the local server redirects elsewhere")
