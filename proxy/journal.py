@@ -30,7 +30,9 @@ class Line:
 
     def know(self, **fields: object) -> None:
         """Keep `fields` for every line from now on; empty ones are left out."""
-        self.fields |= {name: value for name, value in fields.items() if value not in ("", None)}
+        for name, value in fields.items():
+            if value is not None and value != "":
+                self.fields[name] = value
 
     def decided(self, decision: Decision) -> None:
         """Keep the verdict, and write the lines of findings that the owner only watches."""
@@ -78,11 +80,9 @@ class Line:
         self._write("request", "info", bytes_out=bytes_out)
 
     def _write(self, event: str, severity: str, **fields: object) -> None:
-        getattr(logs.get(), severity)(event, **{**self._now(), **fields})
-
-    def _now(self) -> dict[str, object]:
         spent = round((self.clock() - self.began) * 1000, 1)
-        return {"request": self.request, **self.fields, "ms": spent}
+        log = getattr(logs.get(), severity)
+        log(event, request=self.request, ms=spent, **{**self.fields, **fields})
 
 
 def findings(found: Sequence[Finding]) -> dict[str, object]:

@@ -11,9 +11,11 @@ import threading
 import unicodedata
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from datetime import UTC, datetime
+from functools import cache
 from types import TracebackType
 from typing import Any, Final, TextIO
 
+import msgspec
 import structlog
 from structlog.typing import FilteringBoundLogger
 
@@ -36,10 +38,12 @@ class _Out:
 
     def write(self, line: str) -> None:
         stream = self.stream or sys.stderr
-        coding = getattr(stream, "encoding", None) or "utf-8"
+        if not line.isascii():
+            coding = getattr(stream, "encoding", None) or "utf-8"
+            line = line.encode(coding, "backslashreplace").decode(coding)
         # A log that cannot be written must not end a request.
         with contextlib.suppress(OSError, ValueError):
-            stream.write(line.encode(coding, "backslashreplace").decode(coding) + "\n")
+            stream.write(line + "\n")
             stream.flush()
 
     debug = info = warning = error = critical = write
@@ -68,6 +72,7 @@ def set_up(stream: TextIO, json: bool | None = None, clean: Clean | None = None)
     threading.excepthook = lambda stray: _stray("thread", stray.exc_value)
 
 
+@cache
 def get() -> FilteringBoundLogger:
     """The logger: `get().warning("notice", notice="…", …)`. Safe before `set_up`: JSON lines to
     standard error."""
@@ -75,8 +80,7 @@ def get() -> FilteringBoundLogger:
         _OUT,
         processors=[_level, _time, _exception, _names, neutralise, allow, _render],
         wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
-        cache_logger_on_first_use=False,
-    )
+    ).bind()
     return logger
 
 
@@ -102,8 +106,8 @@ def _level(_: object, method: str, event: Event) -> Event:
 
 
 def _time(_: object, __: str, event: Event) -> Event:
-    now = datetime.now(UTC)
-    event["ts"] = now.strftime("%Y-%m-%dT%H:%M:%S.") + f"{now.microsecond // 1000:03d}Z"
+    now = datetime.now(UTC).replace(tzinfo=None)
+    event["ts"] = f"{now.isoformat(timespec='milliseconds')}Z"
     return event
 
 
@@ -131,13 +135,13 @@ def _names(_: object, __: str, event: Event) -> Event:
 
 def _render(_: object, __: str, event: Mapping[str, Any]) -> str:
     if _OUT.json:
-        return str(_to_json(None, "", dict(event)))
+        return _TO_JSON.encode(event).decode()
     rest = " ".join(f"{name}={_value(value)}" for name, value in event.items() if name not in _HEAD)
     return f"{event['ts'][11:19]} {event['level']:<7} {event['event']:<16} {rest}".rstrip()
 
 
 _HEAD: Final = ("ts", "level", "event")
-_to_json: Final = structlog.processors.JSONRenderer(separators=(",", ":"))
+_TO_JSON: Final = msgspec.json.Encoder()
 
 
 def _value(value: object) -> str:
@@ -145,13 +149,9 @@ def _value(value: object) -> str:
 
 
 def _neutral(value: object) -> object:
-    match value:
-        case str():
-            return _plain(value)
-        case list() | tuple():
-            return [_neutral(item) for item in value]
-        case _:
-            return value
+    if isinstance(value, str):
+        return _plain(value)
+    return [_neutral(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _plain(text: str) -> str:

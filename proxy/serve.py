@@ -7,10 +7,12 @@ Owns the life of the process: log, control socket, signals, reload, drain. It mu
 import asyncio
 import os
 import sys
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from policies.conversation import Strand
+from policies.screening import Screen
 from proxy import __version__, logs
 from proxy.app import Node, running
 from proxy.config import Config
@@ -23,6 +25,7 @@ from proxy.server import CannotListen, run, settle
 from proxy.state import StateRefused
 
 FINE, WRONG = 0, 2
+_NAMES = 1024
 
 
 def serve(config: Config, *, config_path: Path | None, reload: Callable[[], Config]) -> int:
@@ -41,7 +44,7 @@ def serve(config: Config, *, config_path: Path | None, reload: Callable[[], Conf
 async def _serve(config: Config, reload: Callable[[], Config], environ: Mapping[str, str]) -> None:
     key_file = environ.get("TRANSOM_STATE_KEY_FILE")
     async with running(config, key_file=Path(key_file) if key_file else None) as node:
-        logs.set_up(sys.stderr, clean=_clean(node))
+        logs.set_up(sys.stderr, clean=clean_names(lambda: node.parts.secrets.current()))
         desk = _Desk(node, reload)
         control = await _control(state_folder(environ), desk)
         logs.get().info("listening", addr=node.url, settings=list(config.inert))
@@ -53,14 +56,22 @@ async def _serve(config: Config, reload: Callable[[], Config], environ: Mapping[
                 await control.close()
 
 
-def _clean(node: Node) -> Callable[[str], bool]:
-    """Whether the screen in force finds nothing in a name that is about to be logged."""
+def clean_names(current: Callable[[], Screen]) -> Callable[[str], bool]:
+    """Whether the `current` screen finds nothing in a name that is about to be logged. The same few
+    names are logged all day, so verdicts are remembered, for the rules that they were made with."""
+    verdicts: OrderedDict[tuple[bytes, str], bool] = OrderedDict()
 
     def clean(name: str) -> bool:
         try:
-            return not node.parts.secrets.current().findings([Strand(("model",), name)])
+            screen = current()
         except Refused:
             return False
+        key = (screen.version, name)
+        if key not in verdicts:
+            verdicts[key] = not screen.findings([Strand(("model",), name)])
+            while len(verdicts) > _NAMES:
+                verdicts.popitem(last=False)
+        return verdicts[key]
 
     return clean
 

@@ -76,13 +76,17 @@ class Connection(RequestHandler):
         if self._broken:
             return
         before, in_head = self._request_count, self._in_head
-        if in_head and data:
-            self._remember(data)
         super().data_received(data)
-        if self._request_count != before:
+        arrived = self._request_count != before
+        if in_head and data:
+            # What follows a head that has arrived is its body.
+            self._remember(data, data.find(b"\r\n\r\n") if arrived else -1)
+        if arrived:
             self._arrived()
         elif in_head and self._head_size > HEAD_LIMIT:
             self._fail(TOO_LARGE)
+        elif self._head_size and self._head_timer is None:
+            self._watch()
 
     def retire(self) -> None:
         """Close after the request in flight, whose body still arrives; at once if there is none."""
@@ -131,13 +135,12 @@ class Connection(RequestHandler):
     def _in_head(self) -> bool:
         return self._body.is_eof() or self._body.exception() is not None
 
-    def _remember(self, data: bytes) -> None:
+    def _remember(self, data: bytes, end: int) -> None:
         if not self._head_size:
             self._head.clear()
-        if self._head_timer is None:
-            self._watch()
         self._head_size += len(data)
-        self._head += data[: HEAD_LIMIT - len(self._head)]
+        room = HEAD_LIMIT - len(self._head)
+        self._head += data[: room if end < 0 else min(end, room)]
 
     def _arrived(self) -> None:
         """A request has come, or something that is none."""

@@ -6,11 +6,17 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
+import pytest
+
+from policies.conversation import Strand
+from policies.screening import Screen
 from proxy.control import ask
 from proxy.demo.upstream import ScriptedUpstream
+from proxy.errors import Refused
+from proxy.serve import clean_names
 from tests.scenes.bodies import BODIES, secret
 from tests.scenes.nodes import Served, environment, served, upstream
 from tests.scenes.staging import echo
@@ -170,3 +176,40 @@ def test_serving_loads_no_sdk(tmp_path: Path) -> None:
     loaded = {name.partition(".")[0] for name in done.stdout.split()}
     assert "aiohttp" in loaded
     assert not loaded & {"anthropic", "openai", "ollama", "httpx", "httpx2", "pydantic", "jinja2"}
+
+
+def test_a_name_is_screened_once_for_each_set_of_rules(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Names are logged with every request; new rules make new verdicts, and without rules no name
+    is clean."""
+    asked: list[str] = []
+    real = Screen.findings
+
+    def counted(self: Screen, strands: Iterable[Strand]) -> object:
+        strands = tuple(strands)
+        asked.extend(strand.text for strand in strands)
+        return real(self, strands)
+
+    monkeypatch.setattr(Screen, "findings", counted)
+    screens = [Screen.build()]
+    clean = clean_names(lambda: screens[-1])
+    assert [clean("gpt-7"), clean(secret()), clean("gpt-7"), clean(secret())] == [True, False] * 2
+    assert asked == ["gpt-7", secret()]
+    screens.append(Screen.build({"file": b"name-in-the-folder"}))
+    assert [clean("gpt-7"), clean("name-in-the-folder"), clean(secret())] == [True, False, False]
+    assert len(asked) == 5
+
+    def none() -> Screen:
+        raise Refused("secrets-unreadable")
+
+    assert not clean_names(none)("gpt-7")
+
+
+def test_verdicts_about_names_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client that names ever new models costs no memory; the newest verdicts are kept."""
+    monkeypatch.setattr("proxy.serve._NAMES", 2)
+    asked: list[object] = []
+    monkeypatch.setattr(Screen, "findings", lambda self, strands: asked.append(strands) or ())
+    clean = clean_names(lambda: Screen.build())
+    for name in ("a", "b", "c", "c", "b", "a"):
+        assert clean(name)
+    assert len(asked) == 4
