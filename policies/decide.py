@@ -4,7 +4,8 @@ Owns the order and nothing else. It must not know a vendor, and it carries nothi
 
     1  screen     reads what would leave, the client's own strings, before frames put marker lines
                   between the halves of a secret; a local leg leaves nothing and is not read
-    2  envelope   last: nothing after it may touch untrusted text
+    2  report     hidden characters and forged openings, as the text came; it decides nothing
+    3  envelope   last: nothing after it may touch untrusted text
 
 The proof (`policies.prove`) reads the finished body afterwards and shares no code with either.
 """
@@ -13,7 +14,7 @@ from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
-from policies.conversation import Conversation, Piece
+from policies.conversation import Conversation, Piece, Strand, Unit
 from policies.decision import (
     Allow,
     BlockFallBackLocal,
@@ -23,10 +24,12 @@ from policies.decision import (
     Refusal,
     Remembered,
 )
-from policies.egress import screen_outbound
+from policies.egress import Opened, screen_outbound
 from policies.envelope.plan import plan_frames
+from policies.openings import openings
 from policies.screening import Screen
 from policies.settings import Policies
+from policies.unicode_screen import report
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +66,12 @@ def decide(
     Raises `ValueError` when a piece is not JSON that may leave (duplicate keys, surrogates, …).
     """
     if watch is None:
+        noted = _noted((), _unread(conversation, remembered))
         plan = plan_frames(conversation, remembered, policies.envelope, draw)
-        return Decision(Leg.LOCAL, plan.frames, plan.policy_text, plan.adopted)
+        return Decision(Leg.LOCAL, plan.frames, plan.policy_text, plan.adopted, noted=noted)
     pieces = (*watch.around, *conversation.pieces)
     result = screen_outbound(pieces, watch.screen, watch.known)
+    noted = _noted(result.opened, _read(conversation, result.opened))
     observed: tuple[Finding, ...] = ()
     match result.verdict:
         case Allow():
@@ -74,7 +79,8 @@ def decide(
         case BlockFallBackLocal(code, findings, failed):
             # SECURITY: a screen that failed has read nothing; no setting lets that leave.
             if failed or policies.egress.on_hit != "observe":
-                return Decision(Leg.CLOUD, refusal=Refusal(code, findings), clean=result.clean)
+                no = Refusal(code, findings)
+                return Decision(Leg.CLOUD, refusal=no, clean=result.clean, noted=noted)
             observed = findings
         case other:
             assert_never(other)
@@ -87,4 +93,33 @@ def decide(
         observed=observed,
         clean=result.clean,
         screened=result.screened,
+        noted=noted,
     )
+
+
+def _noted(opened: Sequence[Opened], units: Sequence[Unit]) -> tuple[Finding, ...]:
+    """What is worth telling about the pieces that the screen has opened, and about `units`, in
+    which it has not seen the leaves of strings that are JSON themselves. All of it is new: what
+    comes again is not looked at again."""
+    strands = [strand for _, strands in opened for strand in strands]
+    strands += [
+        Strand(unit.address + unit.inner, unit.text) for unit in units if unit.inner or not opened
+    ]
+    return (*report(strands), *openings(units))
+
+
+def _unread(conversation: Conversation, remembered: Remembered) -> list[Unit]:
+    """Units that no model has answered and the ledger does not know."""
+    return [
+        unit
+        for number, unit in enumerate(conversation.units)
+        if not unit.answered and number not in remembered.rows
+    ]
+
+
+def _read(conversation: Conversation, opened: Sequence[Opened]) -> list[Unit]:
+    """Units in pieces that the screen has opened."""
+    seen = {address for address, _ in opened}
+    return [
+        unit for unit in conversation.units if unit.address[:2] in seen or unit.address[:1] in seen
+    ]

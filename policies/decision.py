@@ -19,7 +19,7 @@ class Leg(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A secret was seen: its kind and the place, never the value, its length or surroundings."""
+    """Something was seen: its kind and the place, never the value, its length or surroundings."""
 
     kind: str
     place: str
@@ -89,7 +89,8 @@ class Decision:
     `frames`: in the order of the units. `policy_text`: the paragraph goes after the leading system
     text. `adopted`: units left as they came because a model elsewhere has read them so.
     `observed`: findings that the owner chose only to watch. `clean`: digests of pieces newly found
-    clean, to be remembered. `screened` is None on a local leg.
+    clean, to be remembered. `screened` is None on a local leg. `noted`: hidden characters and
+    forged openings in what is new; they are told, and nothing is decided by them.
     """
 
     leg: Leg
@@ -100,6 +101,7 @@ class Decision:
     observed: tuple[Finding, ...] = ()
     clean: tuple[bytes, ...] = ()
     screened: Screened | None = None
+    noted: tuple[Finding, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

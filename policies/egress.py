@@ -4,12 +4,12 @@ Owns which pieces are opened, what is remembered as clean and how findings becom
 must not know how secrets are recognised, nor any dialect.
 """
 
-from collections.abc import Callable, Container, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
 
-from policies.conversation import Piece, Strand
+from policies.conversation import Address, Piece, Strand
 from policies.decision import Allow, BlockFallBackLocal, EgressVerdict, Finding, Screened
 from policies.screening import AMBIGUOUS, Screen, place
 
@@ -17,15 +17,20 @@ FAILED = "screen-failed"
 """The kind of a finding that says that the screen itself failed on a piece."""
 
 
+Opened = tuple[Address, tuple[Strand, ...]]
+
+
 @dataclass(frozen=True, slots=True)
 class ScreenResult:
     """`verdict` on the whole body, `screened` for the proof, and in `clean` the marks to remember:
     pass them back in as `known` and what they stand for is not opened again. A mark holds the
-    version of the screen, so marks of an older rule set or deny corpus match nothing."""
+    version of the screen, so marks of an older rule set or deny corpus match nothing. `opened`:
+    address and strings of each piece that was not known."""
 
     verdict: EgressVerdict
     screened: Screened
     clean: tuple[bytes, ...]
+    opened: tuple[Opened, ...] = field(default=(), repr=False)
 
 
 def screen_outbound(
@@ -60,7 +65,13 @@ def screen_outbound(
             clean.append(mark)
     strings = frozenset(strand.text for strands in opened.values() for strand in strands)
     screened = Screened(frozenset(piece.digest for piece in pieces), strings)
-    return ScreenResult(_verdict(findings), screened, tuple(clean))
+    return ScreenResult(_verdict(findings), screened, tuple(clean), _opened(pieces, opened))
+
+
+def _opened(
+    pieces: Sequence[Piece], opened: Mapping[int, tuple[Strand, ...]]
+) -> tuple[Opened, ...]:
+    return tuple((pieces[number].address, strands) for number, strands in opened.items())
 
 
 def _guarded(piece: Piece, read: Callable[[], tuple[Finding, ...]]) -> tuple[Finding, ...]:

@@ -257,6 +257,22 @@ _ALL: Final = (
         {"places": "a place named in the log"},
     ),
     Notice(
+        "hidden-characters",
+        TOLD,
+        "warning",
+        "Text holds characters that nobody sees: {kinds} at {places}. It was not changed.",
+        "Look at the source with a tool that shows code points before you trust it.",
+        {"kinds": "some", "places": "a place named in the log"},
+    ),
+    Notice(
+        "forged-opening",
+        TOLD,
+        "info",
+        "A tool result opens like a message of another part: {kinds} at {places}.",
+        "Nothing is to be done; inside of a frame it is text like any other.",
+        {"kinds": "some", "places": "a place named in the log"},
+    ),
+    Notice(
         "proof-failed",
         400,
         "error",

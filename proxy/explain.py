@@ -118,6 +118,7 @@ async def _tell(config: Config, path: str, name: str | None, body: bytes) -> Tol
 def _conclude(told: Told, outgoing: Outgoing, nonces: _Nonces) -> None:
     decision = outgoing.decision
     told.frames, told.adopted = len(decision.frames), decision.adopted
+    told.noted = decision.noted
     if (no := decision.refusal) is not None:
         told.blocked(no.code, said(Refused(no.code, findings=no.findings)), no.findings)
     elif outgoing.body is not None:

@@ -22,7 +22,8 @@ HIDDEN = "-"
 @dataclass(slots=True)
 class Told:
     """`verdict`: `allow`, `block`, `refuse` (the request itself is no good), `local` (it stays on
-    this node and is not screened). `words` are the notice's. `body`: what would leave."""
+    this node and is not screened). `words` are the notice's. `noted`: what is told and decides
+    nothing. `body`: what would leave."""
 
     leg: Leg | None = None
     verdict: str = "refuse"
@@ -32,6 +33,7 @@ class Told:
     view: Mapping[str, object] = field(default_factory=dict)
     frames: int = 0
     adopted: int = 0
+    noted: tuple[Finding, ...] = ()
     body: bytes | None = field(default=None, repr=False)
 
     @property
@@ -60,6 +62,7 @@ class Told:
             "verdict": self.verdict,
             "notice": self.notice,
             "findings": [{"kind": each.kind, "place": each.place} for each in self.findings],
+            "noted": [{"kind": each.kind, "place": each.place} for each in self.noted],
             "frames": self.frames,
             "adopted": self.adopted,
             "view": self.view,
@@ -74,6 +77,7 @@ class Told:
             f"verdict  {self.verdict}",
             *([f"notice   {self.words or self.notice}"] if self.notice else []),
             *(f"found    {each.kind} at {each.place}" for each in self.findings),
+            *(f"noted    {each.kind} at {each.place}" for each in self.noted),
             f"frames   {self.frames}, adopted {self.adopted}",
             *(f"{name:8} {shown}" for name, value in self.view.items() for shown in _lines(value)),
         ]

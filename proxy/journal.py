@@ -6,13 +6,22 @@ reaches it: kinds, places, codes, counts and names in a safe shape only.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
+from policies import openings, unicode_screen
 from policies.decision import Decision, Finding
 from policies.notices import NOTICES
 from proxy import logs
 from proxy.errors import Refused
+from proxy.log_fields import LONGEST_LIST
 
 Clock = Callable[[], float]
+
+_TOLD: Final = {
+    "forged-opening": openings.FAMILY,
+    "hidden-characters": unicode_screen.FAMILY,
+}
+"""Notice → family of what is told by it; the last one that has something counts as the notice."""
 
 
 @dataclass(slots=True)
@@ -43,6 +52,10 @@ class Line:
         )
         if decision.observed:
             self._write("egress_observed", "warning", **findings(decision.observed))
+        for code, family in _TOLD.items():
+            if found := [each for each in decision.noted if each.family == family]:
+                self.know(notice=code)
+                self._write("notice", NOTICES[code].severity, times=len(found), **findings(found))
         if decision.adopted:
             self.know(notice="adopted")
             self._write("notice", "info", notice="adopted", times=decision.adopted)
@@ -86,8 +99,8 @@ class Line:
 
 
 def findings(found: Sequence[Finding]) -> dict[str, object]:
-    """Kinds and places as they may be logged, each once, in the order found."""
+    """Kinds and places as they may be logged, each once, in the order found, not too many."""
     return {
-        "kinds": list(dict.fromkeys(each.kind for each in found)),
-        "places": list(dict.fromkeys(each.place for each in found)),
+        "kinds": list(dict.fromkeys(each.kind for each in found))[:LONGEST_LIST],
+        "places": list(dict.fromkeys(each.place for each in found))[:LONGEST_LIST],
     }

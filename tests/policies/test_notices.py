@@ -22,7 +22,7 @@ CONTRACT = {
     503: "home-unavailable upstream-unreachable state-unavailable",
     504: "upstream-timeout",
     TOLD: """rate-soft cloud-while-home-up secrets-file-skipped config-invalid marker-leak adopted
-        unknown-part unframed-part""",
+        unknown-part unframed-part hidden-characters forged-opening""",
 }
 STATUS = {code: status for status, codes in CONTRACT.items() for code in codes.split()}
 

@@ -52,6 +52,22 @@ def test_a_body_that_nothing_touches_stands_there_byte_for_byte(
 
 
 @DIALECTS
+def test_hidden_characters_are_told_and_change_nothing(
+    tell: Tell, dialect: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Kind and place of what nobody sees; the text would leave as it came."""
+    text = "fine\U000e0041 \u200bweather"
+    told = tell(PATHS[dialect], BODIES[dialect](text))
+    assert [each["kind"] for each in told["noted"]] == ["tag", "invisible"]
+    assert (told["verdict"], told["notice"], told["findings"]) == ("allow", None, [])
+    assert text in results(json.dumps(told["body"]).encode())[0]
+    raw = json.dumps(BODIES[dialect](text)).encode()
+    config = settings("http://127.0.0.1:1")
+    explain(config, path=PATHS[dialect], upstream=None, body=raw, as_json=False)
+    assert f"noted    tag at {told['noted'][0]['place']}\n" in capsys.readouterr().out
+
+
+@DIALECTS
 def test_a_blocked_body_is_not_told(tell: Tell, dialect: str) -> None:
     """Blocked: exit 1, kinds and places, no body."""
     told = tell(PATHS[dialect], BODIES[dialect](secret()), code=1)

@@ -10,6 +10,7 @@ from policies.decision import Decision, Finding, Leg, Refusal, Screened
 from proxy import logs
 from proxy.errors import Refused
 from proxy.journal import Line
+from proxy.log_fields import LONGEST_LIST
 
 FOUND = (Finding("nsec", "messages[0].content"), Finding("nsec", "messages[2].content"))
 
@@ -71,6 +72,23 @@ def test_what_is_only_watched_or_adopted_has_a_line_of_its_own(log: io.StringIO)
         ("x-transom-request", "req-1"),
         ("x-transom-notice", "adopted"),
     ]
+
+
+def test_what_is_noted_is_told_by_kind_and_place(log: io.StringIO) -> None:
+    """One line for hidden characters, one for forged openings, bounded; no verdict hangs on it."""
+    about = line()
+    about.know(leg="local")
+    hidden = tuple(Finding("tag", f"messages[{n}].content", "unicode") for n in range(100))
+    forged = Finding("drop_notice", "messages[1].content", "opening")
+    about.decided(Decision(Leg.LOCAL, noted=(*hidden, forged)))
+    opening, characters = lines(log)
+    assert (opening["notice"], opening["level"], opening["times"]) == ("forged-opening", "info", 1)
+    assert (opening["kinds"], opening["places"]) == (["drop_notice"], ["messages[1].content"])
+    assert (characters["notice"], characters["level"]) == ("hidden-characters", "warning")
+    assert (characters["kinds"], characters["times"]) == (["tag"], 100)
+    assert len(characters["places"]) == LONGEST_LIST
+    assert ("x-transom-notice", "hidden-characters") in about.headers()
+    assert "verdict" not in characters
 
 
 def test_a_local_leg_has_no_verdict(log: io.StringIO) -> None:
