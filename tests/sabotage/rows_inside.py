@@ -4,8 +4,11 @@ from policies.decision import Claimed, Remembered
 from policies.prove import unread
 from tests.sabotage.breaking import Cut, Swap
 from tests.sabotage.row import line, named
+from tests.strict.pairs import PAIRS
+from tests.strict.sabotage import claim_anew, unclaimed_anew
 
 RENDER = "proxy/dialects/test_render.py"
+APPEND = "strict/test_append_only.py"
 ROW = 'FrameRow("0" * 32, "f", intro=False)'
 CONSTANT = 'return "0123456789abcdef" * 2'
 
@@ -145,6 +148,22 @@ LEDGER = (
         Swap("Ledger.recall", forget),
         Swap("Ledger.claim", keep_nothing),
         dialect="anthropic_messages",
+    ),
+    *(
+        named(
+            f"nonces forgotten, {client}",
+            "proxy/ledger.py",
+            scene,
+            Swap("Ledger.claim", claim_anew),
+            Swap("Ledger.unclaimed", staticmethod(unclaimed_anew)),
+            pair=PAIRS[client],
+        )
+        for client, scene in (
+            ("claude-code", f"{APPEND}::test_rewind_is_accepted"),
+            ("codex", f"{APPEND}::test_rewind_is_accepted"),
+            ("chat", f"{APPEND}::test_rewind_is_accepted"),
+            ("ollama", "strict/test_cache_bars.py::test_frames_keep_the_prompt_cache"),
+        )
     ),
     line(
         "proxy/state/keyfile.py",

@@ -1,4 +1,4 @@
-"""Builds that break one promise, to show that what watches over it can fail.
+"""A build that breaks one promise, to show that what watches over it can fail.
 
 Owns the breaking. It must not know who watches.
 """
@@ -12,18 +12,22 @@ import pytest
 from policies.decision import Claimed
 from proxy.ledger import Ledger
 
+_CLAIM, _UNCLAIMED = Ledger.claim, Ledger.unclaimed
+
+
+async def claim_anew(*given: Any) -> Claimed:
+    """`Ledger.claim` with fresh nonces, whatever holds."""
+    return _anew(await _CLAIM(*given))
+
+
+def unclaimed_anew(*given: Any) -> Claimed:
+    """`Ledger.unclaimed` with fresh nonces, whatever is known."""
+    return _anew(_UNCLAIMED(*given))
+
 
 def forget_nonces(monkeypatch: pytest.MonkeyPatch) -> None:
     """A build that draws a fresh nonce for every message of every request."""
-    claim, unclaimed = Ledger.claim, Ledger.unclaimed
-
-    async def claimed_anew(*given: Any) -> Claimed:
-        return _anew(await claim(*given))
-
-    def unclaimed_anew(*given: Any) -> Claimed:
-        return _anew(unclaimed(*given))
-
-    monkeypatch.setattr(Ledger, "claim", claimed_anew)
+    monkeypatch.setattr(Ledger, "claim", claim_anew)
     monkeypatch.setattr(Ledger, "unclaimed", staticmethod(unclaimed_anew))
 
 
