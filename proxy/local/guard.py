@@ -41,7 +41,7 @@ class Guard:
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._asked: OrderedDict[tuple[str, str], float] = OrderedDict()
-        self._asking: dict[tuple[str, str], asyncio.Task[Unknown | None]] = {}
+        self._asking: dict[tuple[str, str], _Question] = {}
 
     async def vouch(self, server: str, model: str, ask: Ask) -> Unknown | None:
         """None when `model` runs on `server` itself. Askers at the same time share one question.
@@ -54,18 +54,26 @@ class Guard:
         asked = self._asked.get(key)
         if asked is not None and self._clock() - asked < FRESH:
             return None
-        task = self._asking.get(key)
-        if task is None:
-            task = asyncio.create_task(self._ask(key, ask))
-            self._asking[key] = task
-            task.add_done_callback(partial(self._over, key))
-        # A client that leaves must not take the question away from the others.
-        return await asyncio.shield(task)
+        question = self._asking.get(key)
+        if question is None:
+            question = _Question(asyncio.create_task(self._ask(key, ask)))
+            self._asking[key] = question
+            question.task.add_done_callback(partial(self._over, key, question))
+        question.askers += 1
+        try:
+            # A client that leaves must not take the question away from the others.
+            return await asyncio.shield(question.task)
+        finally:
+            question.askers -= 1
+            if not question.askers and not question.task.done():
+                # Nobody waits for the answer any more; who comes now asks anew.
+                question.task.cancel()
+                self._forget(key, question)
 
     def close(self) -> None:
         """No more answers are waited for."""
-        for task in self._asking.values():
-            task.cancel()
+        for question in self._asking.values():
+            question.task.cancel()
 
     async def _ask(self, key: tuple[str, str], ask: Ask) -> Unknown | None:
         began = self._clock()
@@ -79,10 +87,24 @@ class Guard:
             self._asked.popitem(last=False)
         return None
 
-    def _over(self, key: tuple[str, str], task: asyncio.Task[Unknown | None]) -> None:
-        del self._asking[key]
+    def _over(
+        self, key: tuple[str, str], question: "_Question", task: asyncio.Task[Unknown | None]
+    ) -> None:
+        self._forget(key, question)
         if not task.cancelled():
             task.exception()  # looked at, for when every asker has left
+
+    def _forget(self, key: tuple[str, str], question: "_Question") -> None:
+        if self._asking.get(key) is question:
+            del self._asking[key]
+
+
+@dataclass(slots=True)
+class _Question:
+    """One question under way, and how many wait for its answer."""
+
+    task: asyncio.Task[Unknown | None]
+    askers: int = 0
 
 
 def check_name(model: str) -> None:

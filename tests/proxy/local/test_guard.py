@@ -162,6 +162,35 @@ async def test_askers_at_the_same_time_share_one_question() -> None:
     assert server.asked == ["m"]
 
 
+async def test_a_question_ends_with_its_last_asker() -> None:
+    """When all have left nothing is asked any more; who comes next asks anew and is answered."""
+    server = Server()
+    server.gate = asyncio.Event()
+    ended: list[str] = []
+
+    async def ask(model: str) -> tuple[int, bytes]:
+        try:
+            return await server.ask(model)
+        except asyncio.CancelledError:
+            ended.append(model)
+            raise
+
+    each = Guard(Clock())
+    waiting = [asyncio.create_task(each.vouch("http://a", "m", ask)) for _ in range(2)]
+    await asyncio.sleep(0.01)
+    waiting[0].cancel()
+    await asyncio.sleep(0.01)
+    assert ended == []
+    waiting[1].cancel()
+    late = asyncio.create_task(each.vouch("http://a", "m", ask))
+    await asyncio.sleep(0.01)
+    assert ended == ["m"]
+    server.gate.set()
+    assert await late is None
+    assert await each.vouch("http://a", "m", ask) is None
+    assert server.asked == ["m", "m"]
+
+
 async def test_a_failed_question_fails_all_who_asked_and_nothing_else() -> None:
     """The next one asks again; a failure that nobody waits for any more is no noise."""
     gate = asyncio.Event()
