@@ -117,4 +117,20 @@ FRAME = (
     ),
 )
 
-ROWS = (*SCREEN_AND_PROOF, *FRAME)
+REPORT = (
+    named(
+        "hidden characters untold",
+        "policies/decide.py",
+        "scenes/test_reports.py::test_hidden_characters_are_logged_once_without_their_text",
+        Swap("report", blind),
+        dialect="openai_chat",
+    ),
+    named(
+        "context forgotten: every hidden character is told",
+        "policies/unicode_screen.py",
+        "policies/test_unicode_screen.py::test_what_a_writing_system_needs_is_not_told",
+        Cut("return tuple(kind for kind in KINDS if judged[kind](text, there))", "return KINDS"),
+    ),
+)
+
+ROWS = (*SCREEN_AND_PROOF, *FRAME, *REPORT)

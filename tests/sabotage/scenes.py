@@ -193,13 +193,13 @@ async def a_foreign_host_reaches_nothing() -> None:
 def identities_do_not_run_together() -> None:
     """Characters that move from one field to the next make another unit."""
 
-    def name(*, call: str, text: str) -> bytes:
-        unit = Unit(("messages", 0), text, "tool:", call=call)
+    def name(*, call: str, tool: str) -> bytes:
+        unit = Unit(("messages", 0), "text", f"tool:{tool}", tool, call)
         view = Conversation("d", "m", False, (), (), 0, (unit,), (), ())
         return unit_ids(bytes(32), "", view, [0])[0]
 
-    # Number of the part, no tool and no inner way stand between call and text: "0", "", "0".
-    assert name(call="x", text="00y") != name(call="x00", text="y")
+    # Between call and tool stands the number of the part, "0".
+    assert name(call="x", tool="0a") != name(call="x0", tool="a")
 
 
 def no_other_letters_pass_at_a_glance() -> None:
