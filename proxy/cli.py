@@ -187,6 +187,27 @@ def connect(config: str | None, as_json: bool, client: str | None) -> int:
 
 
 @cli.command()
+@_config
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per line.")
+def doctor(config: str | None, as_json: bool) -> int:
+    """Look at everything a node leans on: one line for each thing."""
+    from proxy.doctor import company, printed
+
+    first = company.examine()
+    click.echo(printed(first, as_json=as_json))
+    if first.state == "wrong":
+        return NOT_FINE
+    examined = _examined(Path(config) if config else None)
+    from proxy.doctor.visit import visit
+
+    code = FINE
+    for check in visit(examined.config, examined.path):
+        click.echo(printed(check, as_json=as_json))
+        code = NOT_FINE if check.state == "wrong" else code
+    return code
+
+
+@cli.command()
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 def health(as_json: bool) -> int:
     """Ask the running node whether it is well."""

@@ -1,6 +1,7 @@
 """Whether the upstreams can be reached: a connection, and TLS where there is TLS; no request.
 
-Owns that question for `transom check --online`. It must not know a dialect or a credential.
+Owns that question for `transom check --online` and `transom doctor`. It must not know a dialect or
+a credential.
 """
 
 import socket
@@ -18,13 +19,14 @@ def ping_all(config: Config, say: Callable[[str], None]) -> bool:
     all could be reached."""
     wrong = 0
     for upstream in config.upstreams:
-        problem = _ping(upstream, config)
+        problem = ping(upstream, config)
         wrong += bool(problem)
         say(f"{upstream.name}: {problem or 'reachable'}")
     return not wrong
 
 
-def _ping(upstream: UpstreamSettings, config: Config) -> str:
+def ping(upstream: UpstreamSettings, config: Config) -> str:
+    """What is wrong with the way to `upstream`; empty if it can be reached."""
     base = read_base(upstream.base_url)
     try:
         with socket.create_connection((base.host, base.port), config.timeouts.connect) as raw:

@@ -5,19 +5,15 @@ Owns the joining of the parts. It must not know what a check looks at.
 
 import asyncio
 import io
-import logging
 import os
 import sys
 import tempfile
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
-from proxy import logs
 from proxy.app import running
 from proxy.demo.checks import Check, Show, judge
+from proxy.demo.log import captured
 from proxy.demo.play import play
 from proxy.demo.sabotage import broken
 from proxy.demo.show import story, verdict
@@ -37,7 +33,7 @@ def run(sabotage: str | None) -> int:
 
 async def perform(folder: Path) -> tuple[Show, list[Check]]:
     """Play everything with state under `folder`; the show, judged while the node still runs."""
-    with _logged() as log:
+    with captured() as log:
         return await _performed(folder, log)
 
 
@@ -47,20 +43,6 @@ async def _performed(folder: Path, log: io.StringIO) -> tuple[Show, list[Check]]
         await asyncio.sleep(0)  # a connection that was begun is accepted before it is counted
         show = Show(scenes, stage, log.getvalue())
         return show, judge(show)
-
-
-@contextmanager
-def _logged() -> Iterator[io.StringIO]:
-    """Transom's log for the length of the `with`. What it hooks into the process is put back: an
-    error of the demo itself must be seen."""
-    hooks = sys.excepthook, sys.unraisablehook, threading.excepthook
-    log = io.StringIO()
-    logs.set_up(log, json=True)
-    try:
-        yield log
-    finally:
-        sys.excepthook, sys.unraisablehook, threading.excepthook = hooks
-        logging.captureWarnings(False)
 
 
 def _print(*lines: str) -> None:

@@ -15,6 +15,7 @@ import pytest
 from proxy.demo import SABOTAGES, main, run
 from proxy.demo.checks import Check, Show, judge
 from proxy.demo.files import NOTES, WALLET, nsec
+from proxy.demo.log import captured
 from proxy.demo.play import Scene
 from proxy.demo.sabotage import broken
 from proxy.demo.show import story, verdict
@@ -230,7 +231,7 @@ def test_the_verdict_counts_and_colours() -> None:
 def test_hooks_of_the_process_are_put_back(tmp_path: Any) -> None:
     """An error of the demo itself still reaches the terminal."""
     before = sys.excepthook, sys.unraisablehook, threading.excepthook
-    with run._logged():
+    with captured():
         assert sys.excepthook is not before[0]
     assert (sys.excepthook, sys.unraisablehook, threading.excepthook) == before
     assert logging._warnings_showwarning is None  # type: ignore[attr-defined]

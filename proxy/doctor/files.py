@@ -1,0 +1,92 @@
+"""Who else may read or change the files of a node.
+
+Owns the looks at modes and owners. It must not know what stands in the files.
+"""
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Final
+
+from proxy.checkup import look
+from proxy.config import Config
+from proxy.config.sources import state_folder
+from proxy.doctor import Check
+from proxy.problems import Invalid
+
+READ: Final = 0o077
+"""Bits that nobody but the owner may have on state."""
+
+_WRITE: Final = 0o022
+_OTHERS: Final = 0o007
+
+
+def examine(config: Config, file: Path | None, environ: Mapping[str, str]) -> list[Check]:
+    """Configuration, state folder with what lies in it, state key, secrets folder."""
+    return [_configuration(file), _state(config, environ), _secrets(config)]
+
+
+def _configuration(file: Path | None) -> Check:
+    name = "configuration"
+    if file is None:
+        return Check(name, "fine", "none, the defaults hold")
+    status = file.stat()
+    if status.st_mode & _WRITE:
+        return Check(name, "wrong", f"{file} can be changed by others; run: chmod go-w {file}")
+    if status.st_uid not in (0, os.geteuid()):
+        return Check(name, "wrong", f"{file} belongs to another user; run: chown $USER {file}")
+    return Check(name, "fine", str(file))
+
+
+def _state(config: Config, environ: Mapping[str, str]) -> Check:
+    folders = {state_folder(environ)}
+    if config.state_url.startswith("sqlite://"):
+        folders.add(Path(config.state_url.removeprefix("sqlite://")).parent)
+    there = sorted(folder for folder in folders if folder.is_dir())
+    if not there:
+        return Check("state", "skipped", f"{min(folders)} is made at the first start")
+    try:
+        open_ones = [path for path in _named(there, environ) if path.lstat().st_mode & READ]
+    except OSError as error:
+        return Check("state", "wrong", f"cannot be looked at: {error.strerror}; whose is it?")
+    if open_ones:
+        first, more = open_ones[0], len(open_ones) - 1
+        also = f" and {more} more" if more else ""
+        return Check(
+            "state", "wrong", f"{first}{also} can be read by others; run: chmod go= {first}"
+        )
+    return Check("state", "fine", f"for its owner alone: {', '.join(map(str, there))}")
+
+
+def _named(folders: Iterable[Path], environ: Mapping[str, str]) -> list[Path]:
+    """The folders, what lies directly in them, and the state key where it lies elsewhere."""
+    paths = [path for folder in folders for path in (folder, *sorted(folder.iterdir()))]
+    key = environ.get("TRANSOM_STATE_KEY_FILE")
+    if key and Path(key).exists():
+        paths.append(Path(key))
+    return [path for path in paths if not path.is_symlink()]
+
+
+def _secrets(config: Config) -> Check:
+    name = "secrets"
+    if not config.secrets_dir:
+        return Check(
+            name, "skipped", "no screen.secrets_dir; only the built-in kinds are looked for"
+        )
+    try:
+        warnings = look(config)
+    except Invalid as invalid:
+        return Check(name, "wrong", str(invalid))
+    root = Path(config.secrets_dir)
+    shown = [path for path in _reached(root) if path.stat().st_mode & _OTHERS]
+    if shown:
+        says = f"{shown[0]} is open to every user; run: chmod -R o= {root}"
+        return Check(name, "wrong", says)
+    return Check(name, "fine", "; ".join([f"{root} can be read", *warnings]))
+
+
+def _reached(root: Path) -> list[Path]:
+    """What another user can come to: nothing below a folder that is closed to them."""
+    if not root.stat().st_mode & _OTHERS:
+        return []
+    return [path for path in sorted(root.rglob("*")) if path.is_file()]
