@@ -4,60 +4,17 @@ import base64
 import html
 import json
 import re
-import unicodedata
 import urllib.parse
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 
 from policies.envelope import CLOSE, INTRO, OPEN, REPLACEMENT, STEM, wrap_untrusted
+from tests.strict.forgery import SAMPLES, WRONG, expanded, seen
 
-SAMPLES = [
-    json.loads(line)
-    for line in (Path(__file__).parents[2] / "data" / "forgery-dev.jsonl").read_text().splitlines()
-]
-FRESH, HANDED, PREV, WRONG = "f" * 32, "a" * 32, "b" * 32, "0" * 32
+FRESH, HANDED, PREV = "f" * 32, "a" * 32, "b" * 32
 MARK = re.compile(r"\[\[(?:END_)?TRANSOM_DATA nonce=[0-9a-f]{32}(?: field=[^\]\n]*)?\]\]")
-
-
-def _fullwidth(text: str) -> str:
-    return "".join(chr(ord(char) + 0xFEE0) if "!" <= char <= "~" else char for char in text)
-
-
-FILTERS: dict[str, Callable[[str], str]] = {
-    "lower": str.lower,
-    "fullwidth": _fullwidth,
-    "zwsp": lambda text: "\u200b".join(text),
-    "jsonesc": lambda text: "".join(f"\\u{ord(char):04x}" for char in text),
-    "dup": lambda text: text[: len(text) // 2] + text + text[len(text) // 2 :],
-    "first-half": lambda text: text[: len(text) // 2],
-    "second-half": lambda text: text[len(text) // 2 :],
-}
-
-
-def _fill(match: re.Match[str]) -> str:
-    name, argument, chosen = match.groups()
-    nonce = {None: HANDED, "PREV": PREV, "WRONG": WRONG}.get(argument, argument)
-    text = {
-        "OPEN": lambda: OPEN.format(nonce=nonce, field="x"),
-        "CLOSE": lambda: CLOSE.format(nonce=nonce),
-        "STEM": lambda: STEM,
-        "NONCE": lambda: nonce,
-        "FILL": lambda: "x" * int(argument),
-    }[name]()
-    return FILTERS[chosen](text) if chosen else text
-
-
-def _expand(template: str) -> str:
-    return re.sub(r"\{\{([A-Z]+)(?::([^|}]+))?(?:\|([a-z0-9-]+))?\}\}", _fill, template)
-
-
-def _seen(text: str) -> str:
-    """A second opinion on what a reader sees, from the interpreter's own Unicode data."""
-    text = "".join(char for char in text if unicodedata.category(char) not in ("Cf", "Mn", "Me"))
-    return unicodedata.normalize("NFKC", text).casefold()
 
 
 @dataclass
@@ -72,7 +29,7 @@ class Case:
 
 def one_frame(case: Case) -> None:
     for framed in case.framed:
-        assert len(MARK.findall(framed)) == _seen(framed).count(STEM.casefold()) == 2
+        assert len(MARK.findall(framed)) == seen(framed).count(STEM.casefold()) == 2
 
 
 def close_last(case: Case) -> None:
@@ -82,7 +39,7 @@ def close_last(case: Case) -> None:
 
 
 def no_live_marker(case: Case) -> None:
-    assert all(STEM.casefold() not in _seen(inner) for inner in case.inner)
+    assert all(STEM.casefold() not in seen(inner) for inner in case.inner)
 
 
 def text_kept(case: Case) -> None:
@@ -112,11 +69,11 @@ def decode_stable(case: Case) -> None:
     for inner in case.inner:
         decoded = {json.dumps(json.loads(inner), ensure_ascii=False)} if inner[:1] == "{" else set()
         decoded |= {html.unescape(inner), urllib.parse.unquote(inner)}
-        assert all(STEM.casefold() not in _seen(one) for one in decoded)
+        assert all(STEM.casefold() not in seen(one) for one in decoded)
 
 
 def join_stable(case: Case) -> None:
-    assert STEM.casefold() not in _seen("".join(case.inner))
+    assert STEM.casefold() not in seen("".join(case.inner))
     assert len(MARK.findall("".join(case.framed))) == 2 * len(case.framed)
 
 
@@ -151,7 +108,9 @@ CHECKS: dict[str, Callable[[Case], None]] = {
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: f"{sample['id']}-{sample['kind']}")
 def test_every_invariant_of_a_forgery_sample_holds(sample: dict[str, list[str]]) -> None:
     """Whatever the sample tries, its named invariants hold for the framed text."""
-    parts = [_expand(base64.b64decode(part).decode()) for part in sample["parts_b64"]]
+    parts = [
+        expanded(base64.b64decode(part).decode(), HANDED, PREV) for part in sample["parts_b64"]
+    ]
     framed = [wrap_untrusted("read", part, draw=lambda: FRESH) for part in parts]
     for name in sample["invariants"]:
         CHECKS[name](Case(parts, framed))
