@@ -9,6 +9,7 @@ import os
 import sys
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 
 from policies.conversation import Strand
@@ -19,6 +20,7 @@ from proxy.config import Config
 from proxy.config.sources import state_folder
 from proxy.control import Control, Facts, NoControl
 from proxy.errors import Refused
+from proxy.notify import notify
 from proxy.problems import Invalid
 from proxy.routes import choose
 from proxy.server import CannotListen, run, settle
@@ -50,7 +52,8 @@ async def _serve(config: Config, reload: Callable[[], Config], environ: Mapping[
         logs.get().info("listening", addr=node.url, settings=list(config.inert))
         settle()
         try:
-            await run([node.parts.listener], reload=desk.hang_up)
+            tell = partial(notify, environ=environ)
+            await run([node.parts.listener], reload=desk.hang_up, tell=tell)
         finally:
             if control is not None:
                 await control.close()

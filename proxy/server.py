@@ -18,6 +18,7 @@ from aiohttp import StreamReader, web
 from aiohttp.web_protocol import RequestPayloadError
 
 from proxy.errors import Refused
+from proxy.notify import READY, STOPPING
 from proxy.server_protocol import Dress, Handler, Server
 
 __all__ = ["CannotListen", "Dress", "Handler", "Listener", "read_body", "run", "settle"]
@@ -97,9 +98,11 @@ async def run(
     reload: Callable[[], Awaitable[None]],
     drain: float = DRAIN_SECONDS,
     words: TextIO | None = None,
+    tell: Callable[[str], None] = lambda state: None,
 ) -> None:
     """Announce the listeners, then serve until SIGTERM or SIGINT, then drain; a second signal ends
-    the draining at once. SIGHUP calls `reload`, one call at a time; it must not raise."""
+    the draining at once. SIGHUP calls `reload`, one call at a time; it must not raise. `tell` hears
+    when the node is ready and when it begins to end, in the words of `proxy.notify`."""
     loop = asyncio.get_running_loop()
     stop, at_once, again = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
@@ -113,7 +116,9 @@ async def run(
     try:
         for listener in listeners:
             print(f"listening {listener.url}", file=words or sys.stderr, flush=True)
+        tell(READY)
         await stop.wait()
+        tell(STOPPING)
         await asyncio.gather(*(listener.stop(drain, at_once) for listener in listeners))
     finally:
         reloading.cancel()
