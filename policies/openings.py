@@ -5,7 +5,7 @@ it out would hide the attempt from the model and from the owner. It must not kno
 finding, and no decision may ask it.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from policies.conversation import Unit
@@ -24,11 +24,21 @@ OPENINGS: Final = {
 """Kind → how a line begins: a frame's intro, a steer envelope, a drop notice, a reminder."""
 
 
+_HEADS: Final = frozenset(f"\n{opening[0]}" for opening in OPENINGS.values())
+
+
 def openings(units: Iterable[Unit]) -> tuple[Finding, ...]:
     """One finding for each kind that begins a line in a unit, in order."""
     return tuple(
         Finding(kind, place(unit.address + unit.inner), FAMILY)
         for unit in units
-        for kind, opening in OPENINGS.items()
-        if unit.text.startswith(opening) or f"\n{opening}" in unit.text
+        for kind in _opened(unit.text)
     )
+
+
+def _opened(text: str) -> Iterator[str]:
+    # Most texts have no line that begins with one of these letters: a few quick looks.
+    further = any(head in text for head in _HEADS)
+    for kind, opening in OPENINGS.items():
+        if text.startswith(opening) or (further and f"\n{opening}" in text):
+            yield kind

@@ -48,7 +48,7 @@ _PAIRS: Final = {
     "\u2068": "\u2069",
 }  # fmt: skip
 _PHONE: Final = re.compile(
-    r"[\u202a\u2066\u2068][+(]?[0-9](?:[ \u00a0\u202f().\-/\u2010\u2011]{0,2}[0-9]){4,19}"
+    r"[\u202a\u2066\u2068][+(]{0,2}[0-9](?:[ \u00a0\u202f().\-/\u2010\u2011]{0,2}[0-9]){4,19}"
     r"[\u202c\u2069]"
 )
 
@@ -80,7 +80,7 @@ _is_mongolian: Final = _letters("Mongolian")
 _is_khmer: Final = _letters("Khmer")
 _is_han: Final = _one(r"\p{Script=Han}")
 _has_variants: Final = _one(
-    r"[\p{Sm}0\p{Script=Han}\p{Script=Myanmar}\p{Script=Phags_Pa}\p{Script=Manichaean}"
+    r"[\p{Sm}0\U0001d400-\U0001d7ff\p{Script=Han}\p{Script=Myanmar}\p{Script=Phags_Pa}\p{Script=Manichaean}"
     r"\p{Script=Egyptian_Hieroglyphs}\u3001\u3002\uff01\uff0c\uff0e\uff1a\uff1b\uff1f]"
 )
 _is_picture: Final = _one(r"\p{Extended_Pictographic}")
@@ -98,11 +98,11 @@ _SOFT_WORD: Final = regex.compile(
     r"(?<![\p{L}\p{M}'’-])[\p{L}\p{M}'’-]++(?:\u00ad(?:\r?\n)?[\p{L}\p{M}'’-]++)+"
 )
 _LETTER: Final = regex.compile(r"\p{L}")
-_OPERAND_BEFORE: Final = regex.compile(r"(?:[\p{N})\]}|]|(?<!\p{L})\p{L}\p{M}*)\Z")
+_OPERAND_BEFORE: Final = regex.compile(r"(?:[\p{N}\p{Pe}\p{Sm}|]|(?<!\p{L})\p{L}\p{M}*)\Z")
 _OPERAND_AFTER: Final = regex.compile(
-    r"[\p{N}(\[{|\p{Sm}]|\p{L}\p{M}*(?!\p{L})|\p{L}{2,8}[\u2061(]"
+    r"[\p{N}\p{Ps}\p{Sm}|]|\p{L}{1,2}\p{M}*(?!\p{L})|\p{L}{2,8}[\u2061(]"
 )
-_FUNCTION: Final = regex.compile(r"(?<!\p{L})\p{L}{1,8}\p{M}*\Z")
+_FUNCTION: Final = regex.compile(r"(?<!\p{L})\p{L}{1,8}[\p{M}\p{N}\u2032\u2033]*\Z")
 
 
 def report(strands: Iterable[Strand]) -> tuple[Finding, ...]:
@@ -138,8 +138,7 @@ def _blind(text: str, there: str) -> bool:
     """Whether something shows nothing and is not needed, tags and what turns text aside."""
     if "\u00ad" in there and not _hyphenated(text):
         return True
-    marked = any(mark in there for mark in _MARKS)
-    if marked and not all(map(_marks_needed, _PARAGRAPH.split(text))):
+    if any(mark in there for mark in _MARKS) and not _marks_needed(text):
         return True
     others = [char for char in there if not _ELSEWHERE.match(char)]
     if not all(char in _RULES for char in others):
@@ -166,10 +165,9 @@ def _straight(paragraph: str) -> bool:
     return len(controls) == 2 and _PHONE.search(paragraph) is not None
 
 
-def _marks_needed(paragraph: str) -> bool:
-    if not any(mark in paragraph for mark in _MARKS):
-        return True
-    return bool(_TURNING_LETTER.search(paragraph)) and not _MARK_RUN.search(paragraph)
+def _marks_needed(text: str) -> bool:
+    # Of the whole text: a line of numbers under lines of Hebrew needs them too.
+    return bool(_TURNING_LETTER.search(text)) and not _MARK_RUN.search(text)
 
 
 def _hyphenated(text: str) -> bool:
@@ -208,7 +206,10 @@ def _joiner(text: str, at: int) -> bool:
 
 
 def _non_joiner(text: str, at: int) -> bool:
-    return bool(_joins(_base(text, at)))
+    if _joins(_base(text, at)):
+        return True
+    # A suffix may follow a foreign word or a number.
+    return text[at - 1 : at] not in {"\u200c", "\u200d"} and bool(_joins(text[at + 1 : at + 2]))
 
 
 def _breaks(text: str, at: int) -> bool:
@@ -222,7 +223,7 @@ def _glues(text: str, at: int) -> bool:
 
 
 def _applies(text: str, at: int) -> bool:
-    before, after = text[max(0, at - 12) : at], text[at + 1 : at + 12]
+    before, after = text[max(0, at - 12) : at], text[at + 1 : at + 12].removeprefix(" ")
     return bool(_FUNCTION.search(before) and _OPERAND_AFTER.match(after))
 
 

@@ -19,6 +19,13 @@ DATA = Path(__file__).parents[1] / "data" / "injection-dev.jsonl"
 ROWS = [json.loads(line) for line in DATA.read_text("utf-8").splitlines()]
 
 NEEDED = {
+    "foreign word with suffix": "PDF\u200c\u0647\u0627 5\u200c\u062a\u0627",
+    "numbers under hebrew": "\u05e9\u05dd\n\u200e+972-50\u200e",
+    "half m v": "\u00bd\u2062mv\u00b2, x\u00b2\u2062y, log\u2081\u2080\u2061x",
+    "f prime": "f\u2032\u2061(x), cos\u2061 t",
+    "script letter": "\U0001d49c\ufe00",
+    "phone in brackets": "\u2066+(49) 30 1234\u2069",
+    "joiner after a number": "5%\u2060/\u2060h",
     "family": "\U0001f468\U0001f3fd\u200d\U0001f469\U0001f3fb\u200d\U0001f467\u200d\U0001f466",
     "heart fire": "\u2764\ufe0f\u200d\U0001f525",
     "eye": "\U0001f441\ufe0f\u200d\U0001f5e8\ufe0f",
@@ -105,6 +112,8 @@ NEEDED = {
 }
 
 HIDDEN = {
+    "two non-joiners": ("\u0645\u06cc\u200c\u200c\u062f", "invisible"),
+    "operators in a word": ("ig\u2063no\u2063re", "invisible"),
     "tagsuffix": ("ok\U000e0041", "tag"),
     "texas": ("\U0001f3f4\U000e0075\U000e0073\U000e0074\U000e0078\U000e007f", "tag"),
     "lang": ("\U000e0001\U000e0065x", "tag"),
