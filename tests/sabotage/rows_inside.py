@@ -223,6 +223,21 @@ SECRETS_AND_LOG = (
     ),
 )
 
+DOCTOR = (
+    line(
+        "proxy/doctor/clock.py",
+        "asking for the time shows nobody's key",
+        "proxy/doctor/test_clock.py::test_what_is_asked_costs_nothing_and_shows_nothing",
+        Cut('replace(upstream, auth="none", key=None)', "upstream"),
+    ),
+    line(
+        "proxy/doctor/visit.py",
+        "whoever asks a cloud pays",
+        "proxy/doctor/test_visit.py::test_no_try_can_reach_a_cloud",
+        Cut('if way.get("ok") is True and way.get("leg") == Leg.LOCAL.value:', "if way:"),
+    ),
+)
+
 CONFIGURATION = (
     line(
         "proxy/problems.py",
@@ -276,4 +291,4 @@ CONFIGURATION = (
     ),
 )
 
-ROWS = (*READING, *FRAMING, *LEDGER, *SECRETS_AND_LOG, *CONFIGURATION)
+ROWS = (*READING, *FRAMING, *LEDGER, *SECRETS_AND_LOG, *DOCTOR, *CONFIGURATION)
