@@ -33,17 +33,30 @@ IDLE_SECONDS: Final = 600.0
 LINGER_SECONDS: Final = 5.0
 """How long the rest of a refused body is read and thrown away."""
 
+TURN_SECONDS: Final = 0.4
+"""How long a connection may rest unread behind one request."""
+
 _FIELDS: Final = 256
 _AT_ONCE: Final = 0.001  # to aiohttp, 0 means for ever
 _UNWIND_SECONDS: Final = 1.0
 _UNREADABLE: Final = "it is not HTTP that can be read for certain"
+_EARLY: Final = "too much was sent before its turn"
 _LATE: Final = "its headers took too long to arrive"
 
 
 class Connection(RequestHandler):
     """aiohttp's connection with typed errors and bounds on the head of a request."""
 
-    __slots__ = ("_body", "_broken", "_dress", "_head", "_head_size", "_head_timer", "_note")
+    __slots__ = (
+        "_ahead_timer",
+        "_body",
+        "_broken",
+        "_dress",
+        "_head",
+        "_head_size",
+        "_head_timer",
+        "_note",
+    )
 
     def __init__(self, manager: "Server", *, dress: Dress, note: Callable[[str], None]) -> None:
         super().__init__(
@@ -61,6 +74,7 @@ class Connection(RequestHandler):
         self._head = bytearray()
         self._head_size = 0
         self._head_timer: asyncio.TimerHandle | None = None
+        self._ahead_timer: asyncio.TimerHandle | None = None
         self._body: StreamReader = EMPTY_PAYLOAD
         self._broken = False
 
@@ -70,6 +84,8 @@ class Connection(RequestHandler):
 
     def connection_lost(self, exc: BaseException | None) -> None:
         self._unwatch()
+        if self._ahead_timer is not None:
+            self._ahead_timer.cancel()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -87,6 +103,8 @@ class Connection(RequestHandler):
             self._fail(TOO_LARGE)
         elif self._head_size and self._head_timer is None:
             self._watch()
+        if self._ahead_timer is None and self._ahead():
+            self._await_turn()
 
     def retire(self) -> None:
         """Close after the request in flight, whose body still arrives; at once if there is none."""
@@ -149,11 +167,40 @@ class Connection(RequestHandler):
         self._head_size = 0
         if isinstance(message, _ErrInfo):
             self._broken = True
-            if not self._in_head:
-                # The parser forgets the body that it was reading; its reader would wait for ever.
-                set_exception(self._body, RequestPayloadError("broken"))
+            self._forsake()  # the parser forgets the body that it was reading
         else:
             self._body = body
+
+    def _ahead(self) -> bool:
+        """Whether reading rests because more came than may wait behind the request in flight."""
+        if self._buffer_paused or not self._reading_paused:
+            return self._buffer_paused
+        if self._current_request is None:
+            return len(self._messages) > 1
+        return self._current_request.content is not self._body
+
+    def _await_turn(self) -> None:
+        self._ahead_timer = self._loop.call_later(
+            TURN_SECONDS, self._overtaken, self._current_request
+        )
+
+    def _overtaken(self, then: web.BaseRequest | None) -> None:
+        """A connection that is not read does not tell that its client has left. So where nothing
+        moves on, it is read again and what comes is thrown away."""
+        self._ahead_timer = None
+        if self._broken or not self._ahead():
+            return
+        if then is None or then is not self._current_request:
+            self._await_turn()
+            return
+        self._fail(_EARLY)
+        self._forsake()
+        self._resume_transport_reading()
+
+    def _forsake(self) -> None:
+        """No more of the body under way will come; its reader would wait for ever."""
+        if not self._in_head:
+            set_exception(self._body, RequestPayloadError("broken"))
 
     def _fail(self, reason: str) -> None:
         """Answer, after whatever is in flight, that this head is refused; read nothing more."""

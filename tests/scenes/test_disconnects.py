@@ -227,6 +227,45 @@ async def test_requests_in_a_row_are_answered_in_a_row() -> None:
         assert talk.opened == 1
 
 
+AHEAD = [
+    pytest.param(b'{"model":"m"}', 60, id="many"),
+    pytest.param(b'{"model":"m"}' + b" " * 3_000_000, 1, id="large"),
+]
+
+
+@pytest.mark.parametrize(("body", "count"), AHEAD)
+async def test_who_leaves_after_sending_ahead_is_missed(body: bytes, count: int) -> None:
+    """Requests that wait behind one in flight fill their room; still it is seen that nobody is
+    there any more."""
+    async with staged(answering(Fault.STALL)) as stage:
+        async with Talk(port_of(stage)) as talk:
+            first = request(talk.port, "/v1/messages", b'{"model":"m"}')
+            await talk.send(first + request(talk.port, "/v1/messages", body) * count)
+            await stage.upstream.arrived(1)
+        async with asyncio.timeout(1):
+            await stage.upstream.connections[-1].closed.wait()
+        assert len(stage.upstream.requests) == 1
+
+
+@pytest.mark.parametrize(("body", "count"), AHEAD)
+async def test_what_was_sent_too_early_is_refused(body: bytes, count: int) -> None:
+    """What had its turn is answered; then comes a typed refusal, and nothing more."""
+    may_go = asyncio.Event()
+    held = Reply(200, (("content-type", "application/json"),), (may_go, b"{}"))
+    async with staged(answering(held)) as stage, Talk(port_of(stage)) as talk:
+        first = request(talk.port, "/v1/messages", b'{"model":"m"}')
+        await talk.send(first + request(talk.port, "/v1/messages", body) * count)
+        await stage.upstream.arrived(1)
+        await asyncio.sleep(1)
+        may_go.set()
+        assert (await talk.hear()).status == 200
+        while (last := await talk.hear()).status == 200:
+            pass
+        assert last.status == 400
+        assert last.headers["x-transom-notice"] in ("door-refused", "body-invalid")
+        assert len(stage.upstream.requests) <= 34
+
+
 def files() -> int:
     return sum(1 for _ in Path("/proc/self/fd").iterdir())
 
