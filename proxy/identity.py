@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from policies.conversation import Address, Conversation, Message, Run, Unit
+from proxy.said import text_digest
 
 _ASIDE = frozenset({"system", "developer"})
 
@@ -82,13 +83,15 @@ def _contents(messages: Sequence[Message], *, aside: Iterable[str] = _ASIDE) -> 
 
 def _standing(units: Sequence[Unit]) -> list[int]:
     """For each unit without a call id, how many equal ones stand before it; else 0."""
-    seen: Counter[tuple[str, Address, str]] = Counter()
+    seen: Counter[tuple[str, Address, bytes]] = Counter()
     standing = []
     for unit in units:
-        same = unit.tool, unit.inner, unit.text
-        standing.append(0 if unit.call else seen[same])
-        if not unit.call:
-            seen[same] += 1
+        if unit.call:
+            standing.append(0)
+            continue
+        same = unit.tool, unit.inner, _text(unit)
+        standing.append(seen[same])
+        seen[same] += 1
     return standing
 
 
@@ -101,7 +104,11 @@ def _unit(unit: Unit, standing: int) -> Iterator[bytes]:
     yield b"%d" % len(unit.inner)
     for step in unit.inner:
         yield b"index %d" % step if isinstance(step, int) else b"key " + _bytes(step)
-    yield _bytes(unit.text)
+    yield _text(unit)
+
+
+def _text(unit: Unit) -> bytes:
+    return unit.digest or text_digest(unit.text)
 
 
 def _digest(key: bytes, fields: Iterable[bytes]) -> bytes:

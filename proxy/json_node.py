@@ -25,9 +25,10 @@ from proxy.json_faults import (
     key_at,
     lone_surrogate,
 )
-from proxy.json_spans import Unaccounted, array_spans, object_spans
+from proxy.json_spans import ARRAY, OBJECT, Unaccounted, array_spans, object_spans
 from proxy.json_whole import gather, parse_strings, parse_value
 
+_UNPARSED: Final = object()
 _STRING: Final = msgspec.json.Decoder(str)
 
 
@@ -81,7 +82,7 @@ class _Opened:
 class Node:
     """A value of the body that has not been opened. `offset` counts bytes from the body's start."""
 
-    __slots__ = ("_end", "_key_start", "_opened", "_source", "address", "offset")
+    __slots__ = ("_end", "_key_start", "_opened", "_source", "_value", "address", "offset")
 
     def __init__(
         self, source: Source, address: Address, start: int, end: int, key_start: int = -1
@@ -92,6 +93,7 @@ class Node:
         self._end = end
         self._key_start = key_start
         self._opened: _Opened | None = None
+        self._value: object = _UNPARSED
 
     def __repr__(self) -> str:
         return f"<Node {self.kind} of {self._end - self.offset} bytes at {self.offset}>"
@@ -104,6 +106,19 @@ class Node:
     def raw(self) -> bytes:
         """The exact bytes, without white space around them."""
         return self._source.body[self.offset : self._end]
+
+    def raw_below(self, way: Address) -> bytes:
+        """The exact bytes of the value that `way` leads to from here. Only for a value that has
+        been parsed strictly, so that no key can stand there twice: the way is read and not kept."""
+        node, source = self, self._source
+        if source.scan is not source.body:
+            for step in way:
+                node = _found(node.child(step))
+            return node.raw
+        raw: bytes | msgspec.Raw | memoryview = self._view()
+        for step in way:
+            raw = OBJECT.decode(raw)[step] if isinstance(step, str) else ARRAY.decode(raw)[step]
+        return bytes(raw)
 
     @property
     def source(self) -> Source:
@@ -169,12 +184,14 @@ class Node:
 
     def _open(self) -> _Opened:
         if self._opened is None:
-            if len(self.address) == 1:
-                self._judge()
             source, address, start, end = self._source, self.address, self.offset, self._end
             by_key: dict[str, Node] = {}
             children: tuple[Node, ...] = ()
             first = source.body[start]
+            # The items of a list at the top are judged one by one, when they are opened: a known
+            # message is not judged again.
+            if address and not (len(address) == 1 and first == ord("[")):
+                self.judge()
             if first == ord("{"):
                 by_key = self._members()
                 children = tuple(by_key.values())
@@ -186,10 +203,14 @@ class Node:
             self._opened = _Opened(children, by_key)
         return self._opened
 
-    def _judge(self) -> None:
+    def judge(self) -> None:
+        """Raise `Malformed` where this nests deeper than 100 levels, as opening and parsing do."""
+        address = self.address
+        if len(address) > 2 or (len(address) == 2 and isinstance(address[1], str)):
+            return  # it was reached through one that was judged
         # SECURITY: what lies deeper is reached only through here, so no reader meets it unjudged.
         if not self._source.judged:
-            room = MAX_DEPTH - len(self.address)
+            room = MAX_DEPTH - len(address)
             check_depth(self._source.scan, [(self.offset, self._end, room)])
 
     def _members(self) -> "dict[str, Node]":
@@ -218,9 +239,12 @@ class Node:
     def value(self) -> object:
         """The value parsed whole and strictly: dict, list, str, int, Decimal, bool or None.
 
-        Raises `Malformed` for equal keys anywhere in it and for numbers that nothing can hold.
+        Raises `Malformed` for equal keys anywhere in it and for numbers that nothing can hold. It
+        is parsed once in the life of the document.
         """
-        return self._parsed(parse_value)
+        if self._value is _UNPARSED:
+            self._value = self._parsed(parse_value)
+        return self._value
 
     def strands(self, *, keyed: bool = False) -> tuple[Strand, ...]:
         """Every key and string from here down, parsed whole and strictly, in the order they stand.
@@ -231,7 +255,8 @@ class Node:
         found: list[Strand] = []
         if keyed and self._key_start >= 0:
             found.append(Strand(self.address, str(self.address[-1]), is_key=True))
-        gather(self._parsed(parse_strings), self.address, found)
+        value = self._value if self._value is not _UNPARSED else self._parsed(parse_strings)
+        gather(value, self.address, found)
         # Only a body with lone surrogates has a shadow to be scanned in its place.
         if self._source.scan is not self._source.body:
             for strand in found:
@@ -243,16 +268,13 @@ class Node:
 
     def digest(self, salt: bytes = b"") -> bytes:
         """SHA-256 over `salt` and the raw bytes."""
-        state = hashlib.sha256(salt)
-        state.update(self._view())
-        return state.digest()
+        return hashlib.sha256(salt + self.raw).digest()
 
     def _view(self) -> memoryview:
         return memoryview(self._source.body)[self.offset : self._end]
 
     def _parsed(self, parse: Callable[[str], object]) -> object:
-        if len(self.address) <= 1:
-            self._judge()
+        self.judge()
         try:
             return parse(self.raw.decode())
         except ValueError as fault:
@@ -270,6 +292,11 @@ class Node:
         for step in strand.address[len(self.address) :]:
             node = node.child(step) or node
         return node.whole_span[0] if strand.is_key else node.offset
+
+
+def _found(node: Node | None) -> Node:
+    assert node is not None
+    return node
 
 
 def _twin_fold(by_key: dict[str, Node]) -> Node | None:

@@ -14,10 +14,11 @@ from proxy.json_faults import decoded_key
 ObjectSpans = list[tuple[str, int, int, int]]
 """Key as the fast reader decodes it, first byte of its literal, first byte and end of its value."""
 
-_OBJECT: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
-_ARRAY: Final = msgspec.json.Decoder(list[msgspec.Raw])
+OBJECT: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
+ARRAY: Final = msgspec.json.Decoder(list[msgspec.Raw])
 _KEY: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 _COLON: Final = re.compile(rb"[ \t\n\r]*:[ \t\n\r]*")
+_WHITE: Final = b" \t\n\r"
 _COMMA: Final = re.compile(rb"[ \t\n\r]*,?[ \t\n\r]*")
 
 
@@ -39,7 +40,7 @@ def object_spans(scan: bytes, start: int, end: int) -> ObjectSpans:
     a member too many, an escape in a key or white space makes the object longer than the sum of
     what was read, never shorter. Where they are not equal, every byte is accounted for in turn.
     """
-    members = _OBJECT.decode(memoryview(scan)[start:end])
+    members = OBJECT.decode(memoryview(scan)[start:end])
     spans: ObjectSpans = []
     at = start + 1
     for key, value in members.items():
@@ -57,7 +58,7 @@ def _walk(scan: bytes, start: int, end: int, members: dict[str, msgspec.Raw]) ->
     last = end - 1
     at = _after(_COMMA, scan, start + 1)
     for key, value in members.items():
-        begin = _after(_COLON, scan, _key_end(scan, at, key))
+        begin = _after_colon(scan, _key_end(scan, at, key))
         raw = bytes(value)
         # SECURITY: the bytes are compared and not only counted, so that a key that comes again
         # with another value cannot pass.
@@ -65,7 +66,7 @@ def _walk(scan: bytes, start: int, end: int, members: dict[str, msgspec.Raw]) ->
             raise Unaccounted(at)
         stop = begin + len(raw)
         spans.append((key, at, begin, stop))
-        following = _after(_COMMA, scan, stop)
+        following = _after_comma(scan, stop)
         if following == stop != last:
             raise Unaccounted(at)
         at = following
@@ -76,7 +77,7 @@ def _walk(scan: bytes, start: int, end: int, members: dict[str, msgspec.Raw]) ->
 
 def array_spans(scan: bytes, start: int, end: int) -> list[tuple[int, int]]:
     """First byte and end of each item of the array at `start:end`."""
-    items = _ARRAY.decode(memoryview(scan)[start:end])
+    items = ARRAY.decode(memoryview(scan)[start:end])
     spans: list[tuple[int, int]] = []
     at = start + 1
     for value in items:
@@ -90,15 +91,33 @@ def array_spans(scan: bytes, start: int, end: int) -> list[tuple[int, int]]:
     for value in items:
         stop = at + len(value)
         spans.append((at, stop))
-        at = _after(_COMMA, scan, stop)
+        at = _after_comma(scan, stop)
     return spans
 
 
 def _key_end(scan: bytes, at: int, key: str) -> int:
+    # The usual key, without escapes, needs no reader: nothing else begins with these bytes.
+    plain = b'"%b"' % key.encode()
+    if scan.startswith(plain, at):
+        return at + len(plain)
     literal = _KEY.match(scan, at)
     if literal is None or decoded_key(literal[0]) != key:
         raise Unaccounted(at)
     return literal.end()
+
+
+def _after_colon(scan: bytes, at: int) -> int:
+    """Past a colon and the white space round it."""
+    if scan.startswith(b": ", at) and scan[at + 2] not in _WHITE:
+        return at + 2
+    return _after(_COLON, scan, at)
+
+
+def _after_comma(scan: bytes, at: int) -> int:
+    """Past a comma, if there is one, and the white space round it."""
+    if scan.startswith(b", ", at) and scan[at + 2] not in _WHITE:
+        return at + 2
+    return _after(_COMMA, scan, at)
 
 
 def _after(pattern: re.Pattern[bytes], scan: bytes, at: int) -> int:

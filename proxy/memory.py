@@ -4,6 +4,7 @@ It must not know what it holds. Large bodies are read in threads, so several use
 """
 
 from collections import OrderedDict
+from contextlib import suppress
 from threading import Lock
 from typing import Generic, TypeVar
 
@@ -22,15 +23,15 @@ class Memory(Generic[K, V]):
 
     def get(self, key: K) -> V | None:
         """What is kept under `key`, which becomes the most recently used."""
-        with self._lock:
-            entry = self._kept.get(key)
-            if entry is None:
-                return None
+        entry = self._kept.get(key)
+        if entry is None:
+            return None
+        with suppress(KeyError):  # another thread has just put it out
             self._kept.move_to_end(key)
-            return entry[0]
+        return entry[0]
 
     def put(self, key: K, value: V, cost: int) -> None:
-        """Keep `value`; the first one under a key stays. What alone exceeds the bound is not kept."""
+        """Keep `value`; the first one under a key stays, and what alone exceeds the bound goes."""
         with self._lock:
             if cost > self._limit or key in self._kept:
                 return

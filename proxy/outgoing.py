@@ -75,7 +75,6 @@ def open_body(dialect: Dialect, body: bytes) -> tuple[Document, Conversation]:
 def look(dialect: Dialect, document: Document) -> Conversation:
     """The view, or `Refused("body-invalid")`."""
     try:
-        document.judge()
         return dialect.view(document)
     except Malformed as wrong:
         raise _invalid(wrong) from None

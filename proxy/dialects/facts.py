@@ -7,15 +7,16 @@ must not know a vendor, nor hold a node of a document: facts outlive the request
 import sys
 from dataclasses import dataclass, field
 
-from policies.conversation import Address, Message, Origin, ToolCall
+from policies.conversation import Address, Message, Origin, ToolCall, Unit
 from proxy.memory import Memory
-from proxy.dialects.said import Said
+from proxy.said import Said
 
 STORE_BYTES = 32 * 1024 * 1024
 """Default bound of one store, in bytes of the interpreter's memory as far as they can be told."""
 
 _ENTRY = 600  # digest, facts, their tuples and the slot in the store
-_PART = 250  # one unit, call or address with its tuples
+_PART = 500  # one unit, as found and as made last, call or address, with its tuples
+_Units = tuple[Message, tuple[str, ...], bool, tuple[Unit, ...]]
 _SAID = 73  # one digest and its place in a tuple
 
 
@@ -23,8 +24,8 @@ _SAID = 73  # one digest and its place in a tuple
 class Found:
     """One piece of third-party text in a message. `call` and `name` are what stands beside it; the
     tool's name is resolved later, from the whole body. `source` is set where no tool is behind it.
-    `address`, and `inner` within a JSON text, are as in `policies.conversation.Unit`, but `address`
-    starts at the message."""
+    `address`, `inner` within a JSON text, and `digest` are as in `policies.conversation.Unit`, but
+    `address` starts at the message."""
 
     address: Address
     text: str = field(repr=False)
@@ -33,6 +34,7 @@ class Found:
     name: str = ""
     part: int = 0
     inner: Address = ()
+    digest: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,7 @@ class Facts:
     held: tuple[str, ...] = ()
     said: Said = ()
     _placed: list[Message] = field(default_factory=list, compare=False, repr=False)
+    _units: list[_Units] = field(default_factory=list, compare=False, repr=False)
 
     @property
     def notable(self) -> bool:
@@ -79,6 +82,32 @@ class Facts:
         )
         self._placed[:] = [message]
         return message
+
+    def units(
+        self, message: Message, tools: tuple[str, ...], *, answered: bool
+    ) -> tuple[Unit, ...]:
+        """The units found, in `message`, each from the tool at its place in `tools`. The ones made
+        last are kept, too."""
+        made_of = message, tools, answered
+        if (kept := self._units[:1]) and kept[0][0] is message and kept[0][1:3] == made_of[1:]:
+            return kept[0][3]
+        units = tuple(
+            Unit(
+                message.address + found.address,
+                found.text,
+                found.source or f"tool:{tool}",
+                tool,
+                found.call,
+                found.part,
+                message.index,
+                answered,
+                found.inner,
+                found.digest,
+            )
+            for found, tool in zip(self.found, tools, strict=True)
+        )
+        self._units[:] = [(*made_of, units)]
+        return units
 
 
 def size(facts: Facts) -> int:

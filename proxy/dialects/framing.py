@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from policies.conversation import Address, Conversation, Unit
 from policies.decision import Claimed, Decision, FrameRow
 from policies.envelope import POLICY_TEXT, wrap_untrusted
-from proxy.memory import Memory
 from proxy.dialects.runs import leading
 from proxy.edits import Cut, exchange
 from proxy.errors import Refused
 from proxy.lazyjson import Document, Insert, Kind, Member, Node, Replace, dump, read, splice
+from proxy.memory import Memory
 
 Edit = Insert | Member | Replace
 

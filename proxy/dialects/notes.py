@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from policies.conversation import Address, Origin, ToolCall
 from proxy.dialects.facts import Facts, Found
 from proxy.dialects.opened import Fields, Opened
-from proxy.dialects.said import Said
 from proxy.lazyjson import Kind
+from proxy.said import Said, text_digest
 
 
 class Notes:
@@ -136,7 +136,8 @@ class Notes:
                 return
         if text:
             address = node.address[self._depth :]
-            self.found.append(Found(address, text, source, call, name, self._parts, inner))
+            digest = text_digest(text)
+            self.found.append(Found(address, text, source, call, name, self._parts, inner, digest))
             self._parts += 1
 
 

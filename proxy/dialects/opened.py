@@ -44,8 +44,8 @@ class Opened:
 
     @property
     def raw(self) -> bytes:
-        """The exact bytes in the body. This opens the nodes above the value."""
-        return self._node().raw
+        """The exact bytes in the body."""
+        return self._top.raw_below(self.address[len(self._top.address) :])
 
     def text(self) -> str | None:
         """The string, None for any other kind."""

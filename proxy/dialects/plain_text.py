@@ -42,6 +42,7 @@ class PlainText:
 
     def view(self, document: Document) -> Conversation:
         """See `Dialect.view`; there are pieces, no messages and no units."""
+        document.judge()
         members = document.root.members()
         given = dict(members)
         stream = given.get("stream")

@@ -28,15 +28,21 @@ def runs_of(messages: Sequence[Message], spoken: Sequence[bool], start: int) -> 
     calls were cut away still runs.
     """
     runs: list[Run] = []
-    begin: int | None = None
+    begin = -1
+    answers = user = False
     for index in range(start, len(messages)):
-        if not spoken[index]:
-            begin = index if begin is None else begin
-        elif begin is not None:
-            runs.append(_run(messages, begin, index))
-            begin = None
-    if begin is not None:
-        runs.append(_run(messages, begin, len(messages)))
+        if spoken[index]:
+            if begin >= 0:
+                runs.append(Run(begin, index, answers, user))
+            begin = -1
+            continue
+        if begin < 0:
+            begin, answers, user = index, False, False
+        message = messages[index]
+        answers = answers or bool(message.answers)
+        user = user or message.role == "user"
+    if begin >= 0:
+        runs.append(Run(begin, len(messages), answers, user))
     return tuple(runs)
 
 
@@ -47,13 +53,3 @@ def turn_of(runs: Sequence[Run], start: int) -> int:
         if run.has_user and not run.answers_call:
             return run.start
     return start
-
-
-def _run(messages: Sequence[Message], start: int, stop: int) -> Run:
-    members = messages[start:stop]
-    return Run(
-        start,
-        stop,
-        answers_call=any(message.answers for message in members),
-        has_user=any(message.role == "user" for message in members),
-    )

@@ -13,8 +13,8 @@ from proxy.dialects.facts import Facts, FactStore, Found
 from proxy.dialects.notes import Notes
 from proxy.dialects.opened import Opened, opened
 from proxy.dialects.runs import leading, runs_of, turn_of
-from proxy.dialects.said import Said, said
 from proxy.lazyjson import Document, Kind, Malformed, Node
+from proxy.said import Said, said
 
 MESSAGE = b"message\0"
 """Salt of the digest of a message or item: its role in the body, part of what makes it equal."""
@@ -122,6 +122,7 @@ def _member(key: str, node: Node, reading: Reading, store: FactStore, seen: _See
         elif key in reading.fields and key != reading.list_key:
             reading.member(key, opened(node), notes)
         else:
+            node.judge()
             notes.unknown.append(())
         facts = notes.facts()
         store.put(piece.digest, facts)
@@ -160,19 +161,9 @@ def _units(seen: _Seen, reading: Reading) -> Iterator[Unit]:
     for message, facts in zip(seen.messages, seen.said, strict=True):
         if message.calls:
             names.called(message)
-        for found in facts.found:
-            tool = "" if found.source else names.of(found)
-            yield Unit(
-                message.address + found.address,
-                found.text,
-                found.source or f"tool:{tool}",
-                tool,
-                found.call,
-                found.part,
-                message.index,
-                message.index < last_spoken,
-                found.inner,
-            )
+        if facts.found:
+            tools = tuple(["" if found.source else names.of(found) for found in facts.found])
+            yield from facts.units(message, tools, answered=message.index < last_spoken)
         if message.answers:
             names.answered(len(message.answers))
 

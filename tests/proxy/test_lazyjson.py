@@ -171,11 +171,14 @@ TOO_DEEP = b'{"model": "m", "a": [0, ' + b"[" * 99 + b"]" * 99 + b'], "b": [1]}'
     "look",
     [
         lambda document: document.judge(),
-        lambda document: document.root.get("a").items(),
+        lambda document: document.root.get("a").items()[1].items(),
+        lambda document: document.root.get("a").items()[1].value(),
+        lambda document: document.root.get("a").items()[1].strands(),
+        lambda document: document.root.get("a").value(),
         lambda document: document.root.get("a").strands(),
         lambda document: document.root.value(),
         lambda document: document.root.strands(),
-        lambda document: splice(document, [Replace(("a", 0), b"1")]),
+        lambda document: splice(document, [Replace(("a", 1, 0), b"1")]),
     ],
 )
 def test_unjudged_depth_is_met_by_nobody(look):

@@ -2,7 +2,7 @@
 
 Owns one digest per part of a message. Clients repack what they resend: a string becomes a list with
 one text block, two messages become one, cache marks move (wire.md 1.1.6, 6.1). None of that changes
-the digests here. It must not know a dialect or a key.
+the digests here. It must not know one dialect from another, nor a key.
 """
 
 from collections.abc import Iterator
