@@ -2,6 +2,7 @@
 
 import gc
 import json
+import threading
 
 from policies.conversation import ToolCall
 from proxy.dialects.anthropic_messages import AnthropicMessages
@@ -60,3 +61,44 @@ def test_nothing_of_a_document_outlives_it() -> None:
     dialect.view(read(body("a" * 10_000, "b")))
     gc.collect()
     assert not [thing for thing in gc.get_objects() if isinstance(thing, Node | Opened)]
+
+
+def test_a_store_that_threads_share_keeps_its_count() -> None:
+    """Large bodies are read in threads: facts put in and put out at once leave the bytes exact."""
+    room = 40 * size(Facts(role="user"))
+    store = FactStore(room)
+    failures: list[BaseException] = []
+
+    def work(seed: int) -> None:
+        try:
+            for number in range(3000):
+                digest = (number * (seed + 3) % 97).to_bytes(2)
+                if store.get(digest) is None:
+                    store.put(digest, Facts(role="user"))
+        except BaseException as failure:
+            failures.append(failure)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+    assert store.bytes == len(store) * size(Facts(role="user")) <= room
+
+
+def test_a_message_is_made_for_its_own_place() -> None:
+    """Facts that threads share never hand out the message of another place."""
+    facts, wrong = Facts(role="user"), []
+
+    def work(index: int) -> None:
+        for _ in range(3000):
+            if facts.message(index, ("messages", index), b"d").index != index:
+                wrong.append(index)
+
+    threads = [threading.Thread(target=work, args=(index,)) for index in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
