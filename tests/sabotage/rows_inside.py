@@ -1,12 +1,14 @@
 """Lines of defence inside of `proxy/`: how each is broken, and the scene that must then fail."""
 
-from policies.decision import Claimed, Remembered
+from policies.decision import Claimed, Leg, Remembered
 from policies.prove import unread
+from proxy.dialects.openai_chat import OpenAIChat
 from tests.sabotage.breaking import Cut, Swap
 from tests.sabotage.row import line, named
 from tests.strict.pairs import PAIRS
 from tests.strict.sabotage import claim_anew, unclaimed_anew
 
+_RENDER = OpenAIChat.render
 RENDER = "proxy/dialects/test_render.py"
 APPEND = "strict/test_append_only.py"
 ROW = 'FrameRow("0" * 32, "f", intro=False)'
@@ -27,6 +29,10 @@ async def forget(*_: object) -> Remembered:
 
 async def keep_nothing(ledger: object, client: str, view: object, decision: object) -> Claimed:
     return Claimed({frame.unit: frame.row for frame in decision.frames})  # type: ignore[attr-defined]
+
+
+def neutralised_whole(*given: object) -> bytes:
+    return _RENDER(*given).replace(b"[[TRANSOM_DATA nonce=abab", b"[[transom-data-marker-removed")
 
 
 READING = (
@@ -131,6 +137,31 @@ FRAMING = (
             "edit outside the plan",
             "message dropped",
         )
+    ),
+)
+
+PROMISES = (
+    named(
+        "one nonce for all messages",
+        "proxy/outgoing.py",
+        "scenes/test_frames.py::test_nonce_is_per_message",
+        Cut("return secrets.token_hex(16)", CONSTANT),
+        leg=Leg.LOCAL,
+    ),
+    named(
+        "operator text treated like a result",
+        "proxy/dialects/openai_chat.py",
+        "scenes/test_frames.py::test_operator_text_is_never_framed",
+        Swap("OpenAIChat.render", neutralised_whole),
+        dialect="openai_chat",
+        leg=Leg.LOCAL,
+    ),
+    named(
+        "a result quoted before its frame",
+        "proxy/dialects/framing.py",
+        "scenes/test_frames.py::test_derived_text_is_only_inside_frames",
+        Cut("return wrap_untrusted(", "return unit.text + wrap_untrusted("),
+        leg=Leg.LOCAL,
     ),
 )
 
@@ -291,4 +322,4 @@ CONFIGURATION = (
     ),
 )
 
-ROWS = (*READING, *FRAMING, *LEDGER, *SECRETS_AND_LOG, *DOCTOR, *CONFIGURATION)
+ROWS = (*READING, *FRAMING, *PROMISES, *LEDGER, *SECRETS_AND_LOG, *DOCTOR, *CONFIGURATION)
