@@ -12,7 +12,7 @@ The proof (`policies.prove`) reads the finished body afterwards and shares no co
 
 from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
-from typing import assert_never
+from typing import Final, assert_never
 
 from policies.conversation import Conversation, Piece, Strand, Unit
 from policies.decision import (
@@ -47,9 +47,14 @@ def looks_inside(leg: Leg, policies: Policies) -> bool:
 
     Here it is argued once. The screen and the proof ask about all that leaves for a cloud. Frames
     are put on both legs, unless they are off. Where neither asks, the body goes on as it came: what
-    lies below its top level is not opened, so nothing there is refused, counted or remembered.
+    lies below its top level is not opened, so nothing there is refused, counted or remembered, and
+    what is decided is `UNASKED`.
     """
     return leg is Leg.CLOUD or policies.envelope.enabled
+
+
+UNASKED: Final = Decision(Leg.LOCAL)
+"""The decision about every body that no policy asks about."""
 
 
 def decide(

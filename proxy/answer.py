@@ -118,11 +118,10 @@ class _Relayed(web.StreamResponse):
     _send_headers_immediately = False
 
     async def _prepare_headers(self) -> None:
-        ours = {name.lower() for name in self.headers}
+        added = [name for name in ("Server", "Content-Type") if name not in self.headers]
         await super()._prepare_headers()
-        for name in ("Server", "Content-Type"):
-            if name.lower() not in ours:
-                self.headers.pop(name, None)
+        for name in added:
+            self.headers.pop(name, None)
 
 
 async def _begin(

@@ -9,8 +9,6 @@ import asyncio
 import select
 import socket
 from collections.abc import Callable
-from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import Final, NoReturn
 from weakref import WeakSet
 
@@ -34,23 +32,6 @@ class NotLocal(OSError):
 
     def __init__(self) -> None:
         super().__init__(_ELSEWHERE)
-
-
-@dataclass(slots=True)
-class Flight:
-    """A request that is under way: its connection, once there is one."""
-
-    connection: ResponseHandler | None = None
-    transport: asyncio.Transport | None = None
-
-    def abort(self) -> None:
-        """Close its connection now; what is not written yet is never written."""
-        if self.transport is not None:
-            self.transport.abort()
-
-
-FLIGHT: ContextVar[Flight] = ContextVar("flight")
-"""The request that the current task is sending."""
 
 
 class Connector(aiohttp.TCPConnector):
@@ -94,8 +75,6 @@ class Connector(aiohttp.TCPConnector):
             if self._allowed is not None and not self._allowed(_peer(transport)):
                 connection.close()
                 _refuse()
-            flight = FLIGHT.get()
-            flight.connection, flight.transport = protocol, transport
             return connection
 
     def _socket(self, info: AddrInfoType) -> socket.socket:

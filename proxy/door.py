@@ -30,6 +30,7 @@ HEALTH: Final = "/healthz"
 """The one address that needs no client token."""
 
 _BAD_PATH: Final = re.compile(r"[\\;#]|//|%(?!2[Ff]|3[Aa])")
+_SLASH: Final = re.compile("%2[Ff]")
 _PRINTABLE: Final = re.compile(r"[!-~]+")
 _TOKEN_PATH: Final = re.compile(r"/t/([A-Za-z0-9._~\-]{1,256})(?=[/?]|$)")
 _NAMES: Final = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]*")
@@ -219,7 +220,7 @@ def _check_target(method: str, target: str) -> None:
     if not _PRINTABLE.fullmatch(target) or "#" in target:
         raise _refused("its address holds characters that must not stand there")
     path = target.partition("?")[0]
-    decoded = re.sub("%2[Ff]", "/", path)
+    decoded = _SLASH.sub("/", path) if "%" in path else path
     if _BAD_PATH.search(path) or "//" in decoded:
         raise _refused("its path holds characters that no endpoint has")
     if not {".", ".."}.isdisjoint(decoded.split("/")):

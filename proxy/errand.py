@@ -55,14 +55,14 @@ class Errand:
     async def _read(self, body: bytes) -> Answer:
         matched = self.admitted.match
         dialect = ALL[matched.endpoint.dialect]
-        document, glanced = await self.house.workshop.apart.run(len(body), open_body, dialect, body)
-        upstream = self._choose(glanced.model)
+        document, model = await self.house.workshop.apart.run(len(body), open_body, dialect, body)
+        upstream = self._choose(model)
         beside = self._beside() if upstream.leg is Leg.CLOUD else ()
         asked = Request(body, dialect, upstream.leg, self.admitted.client, beside)
-        outgoing = await self.house.workshop.prepare(asked, document, glanced)
+        outgoing = await self.house.workshop.prepare(asked, document)
         self._heed(outgoing.decision)
         parcel = outgoing.cleared or outgoing.body or b""
-        return await self._send(upstream, parcel, glanced.model)
+        return await self._send(upstream, parcel, model)
 
     async def _bare(self) -> Answer:
         """No body comes with it; headers, ids and the query are read all the same."""

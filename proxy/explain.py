@@ -92,8 +92,8 @@ async def _tell(config: Config, path: str, name: str | None, body: bytes) -> Tol
     try:
         matched = match("POST", path, {}, config.endpoints_open)
         dialect = ALL[matched.endpoint.dialect]
-        document, glanced = open_body(dialect, body)
-        upstream = _upstream(config, name, matched.endpoint.family, glanced.model)
+        document, model = open_body(dialect, body)
+        upstream = _upstream(config, name, matched.endpoint.family, model)
         told.leg = upstream.leg
         async with _screens(config) as screens, _state(config) as store:
             if looks_inside(told.leg, config.policies):
@@ -109,7 +109,7 @@ async def _tell(config: Config, path: str, name: str | None, body: bytes) -> Tol
             )
             beside = around.pieces((), matched.path, matched.query)
             asked = Request(body, dialect, upstream.leg, around=beside)
-            _conclude(told, await workshop.prepare(asked, document, glanced), nonces)
+            _conclude(told, await workshop.prepare(asked, document), nonces)
     except Refused as no:
         told.refused(no.code, said(no))
     return told

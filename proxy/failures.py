@@ -5,6 +5,7 @@ words: they may hold addresses or bytes of an answer.
 """
 
 import aiohttp
+from aiohttp.http_exceptions import HttpProcessingError
 
 from policies.decision import Leg
 from proxy.config import UpstreamSettings
@@ -36,11 +37,11 @@ def _reason(error: Exception) -> str:
             return "its name is not known"
         case aiohttp.ClientSSLError():
             return "no secure connection"
-        case aiohttp.ConnectionTimeoutError():
+        case TimeoutError():
             return "no connection in time"
         case aiohttp.ClientConnectorError():
             return "no connection"
-        case aiohttp.ClientResponseError():
+        case HttpProcessingError():
             return "what it answered is not HTTP"
         case _:
             return "it closed the connection before it answered"

@@ -13,21 +13,20 @@ from aiohttp import HttpVersion10, HttpVersion11
 from policies.decision import Leg
 from proxy.answer import Answer
 from proxy.config import UpstreamSettings
-from proxy.connector import Flight
 from proxy.dialects.streams import kind_of
 from proxy.errors import Refused
+from proxy.exchange import Response
 from proxy.failures import gone, late
 from proxy.headers import HOP_BY_HOP
 from proxy.patience import Patience
 
 _REDIRECTS: Final = frozenset({300, 301, 302, 303, 305, 307, 308})
 _VERSIONS: Final = (HttpVersion11, HttpVersion10)
+_STAYING: Final = HOP_BY_HOP | {"alt-svc"}
 _PLAIN: Final = frozenset({"", "identity"})
 
 
-def answer_of(
-    response: aiohttp.ClientResponse, flight: Flight, upstream: UpstreamSettings, *, idle: float
-) -> Answer:
+def answer_of(response: Response, upstream: UpstreamSettings, *, idle: float) -> Answer:
     """The answer whose status has just arrived. `idle`: seconds between two chunks.
 
     Raises `Refused` for a protocol switch that nobody asked for, for what the library reads but no
@@ -35,33 +34,30 @@ def answer_of(
     not be the one that answers.
     """
     if response.status == 101:
-        _close(response)
+        response.close()
         raise gone(upstream, "it switched to another protocol")
     if response.status < 200 or response.version not in _VERSIONS:
-        _close(response)
+        response.close()
         raise gone(upstream, "what it answered is not HTTP")
     if upstream.leg is Leg.LOCAL and response.status in _REDIRECTS:
-        _close(response)
+        response.close()
         raise Refused("home-not-local", reason="the local server redirects elsewhere")
-    headers = list(_headers(response, upstream))
     reason = response.reason or ""
-    named = {name.lower(): value for name, value in headers}
-    coded = named.get("content-encoding", "").strip().lower() not in _PLAIN
+    codings = ",".join(response.headers.getall("Content-Encoding", ()))
+    coded = codings.strip().lower() not in _PLAIN
     return Answer(
         response.status,
-        headers,
-        _chunks(response, flight, upstream, idle),
-        "" if coded else kind_of(named.get("content-type", "")),
+        list(_headers(response, upstream)),
+        _chunks(response, upstream, idle),
+        "" if coded else kind_of(response.headers.getall("Content-Type", ("",))[-1]),
         reason if reason.isprintable() else "",
         coded,
         idle,
-        lambda: _close(response),
+        response.close,
     )
 
 
-def _headers(
-    response: aiohttp.ClientResponse, upstream: UpstreamSettings
-) -> Iterator[tuple[str, str]]:
+def _headers(response: Response, upstream: UpstreamSettings) -> Iterator[tuple[str, str]]:
     chunked = "Transfer-Encoding" in response.headers
     named = {
         token.strip().lower()
@@ -70,7 +66,7 @@ def _headers(
     }
     for name, value in response.headers.items():
         low = name.lower()
-        if low in HOP_BY_HOP or low in named or low == "alt-svc" or low.startswith("x-transom-"):
+        if low in _STAYING or low in named or low.startswith("x-transom-"):
             continue
         if (low == "content-length" and chunked) or (
             low == "set-cookie" and upstream.auth != "caller"
@@ -78,20 +74,21 @@ def _headers(
             continue
         # What is not UTF-8 came as lone surrogates, which the server would drop in silence; what
         # cannot stand in a header it would not send at all.
-        value = value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-        if (name + value).replace("\t", " ").isprintable():
+        if not value.isascii():
+            value = value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+        if name.isprintable() and value.replace("\t", " ").isprintable():
             yield name, value
 
 
 async def _chunks(
-    response: aiohttp.ClientResponse, flight: Flight, upstream: UpstreamSettings, idle: float
+    response: Response, upstream: UpstreamSettings, idle: float
 ) -> AsyncIterator[bytes]:
     silent = False
 
     def lost() -> None:
         nonlocal silent
         silent = True
-        _close(response)
+        response.close()
 
     bounded = "Content-Length" in response.headers or "Transfer-Encoding" in response.headers
     patience = Patience(idle, lost)
@@ -112,15 +109,6 @@ async def _chunks(
     finally:
         patience.stop()
     # A body that ends with the connection ends just so when that is reset; only here is it told.
-    lost_with = flight.connection.exception() if flight.connection is not None else None
+    lost_with = response.protocol.exception()
     if not bounded and isinstance(lost_with, aiohttp.ClientOSError):
         raise gone(upstream, "its answer broke off")
-
-
-def _close(response: aiohttp.ClientResponse) -> None:
-    """Give up the rest. A connection whose answer has ended is already back in the pool."""
-    connection = response.connection
-    transport = None if connection is None else connection.transport
-    response.close()
-    if transport is not None:
-        transport.abort()

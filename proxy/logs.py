@@ -8,10 +8,10 @@ import contextlib
 import logging
 import sys
 import threading
+import time
 import unicodedata
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
-from datetime import UTC, datetime
-from functools import cache
+from functools import cache, lru_cache
 from types import TracebackType
 from typing import Any, Final, TextIO
 
@@ -106,9 +106,14 @@ def _level(_: object, method: str, event: Event) -> Event:
 
 
 def _time(_: object, __: str, event: Event) -> Event:
-    now = datetime.now(UTC).replace(tzinfo=None)
-    event["ts"] = f"{now.isoformat(timespec='milliseconds')}Z"
+    second, milliseconds = divmod(time.time_ns() // 1_000_000, 1000)
+    event["ts"] = f"{_second(second)}.{milliseconds:03d}Z"
     return event
+
+
+@lru_cache(1)
+def _second(second: int) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
 
 
 def _exception(_: object, __: str, event: Event) -> Event:

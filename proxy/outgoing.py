@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from policies.authored import AUTHORED
 from policies.conversation import Conversation, Piece
-from policies.decide import Watch, decide, looks_inside
+from policies.decide import UNASKED, Watch, decide, looks_inside
 from policies.decision import Claimed, Decision, FrameRow, Leg, Remembered
 from policies.prove import Cleared, Mark, ProofFailed, prove
 from policies.screening import Screen
@@ -62,9 +62,9 @@ class Outgoing:
     cleared: Cleared | None = None
 
 
-def open_body(dialect: Dialect, body: bytes) -> tuple[Document, Conversation]:
-    """Read `body` as one JSON object, of which only the top level is opened and known: enough to
-    choose an upstream. Raises `Refused("body-invalid")` naming place and offset."""
+def open_body(dialect: Dialect, body: bytes) -> tuple[Document, str]:
+    """Read `body` as one JSON object, of which only the top level is opened, and the model that it
+    names: enough to choose an upstream. Raises `Refused("body-invalid")`, naming the place."""
     try:
         document = read(body, judge=False)
         return document, dialect.glance(document)
@@ -93,13 +93,12 @@ class Workshop:
     apart: Apart = field(default_factory=Apart)
     proved: Proved = field(default_factory=lambda: Memory(PROVED_BYTES))
 
-    async def prepare(
-        self, request: Request, document: Document, glanced: Conversation
-    ) -> Outgoing:
+    async def prepare(self, request: Request, document: Document) -> Outgoing:
         """Everything between a glance at the body and the socket. Raises `Refused`."""
-        conversation, size = glanced, len(request.body)
-        if looks_inside(request.leg, self.policies):
-            conversation = await self.apart.run(size, look, request.dialect, document)
+        if not looks_inside(request.leg, self.policies):
+            return Outgoing(UNASKED, document.body)
+        size = len(request.body)
+        conversation = await self.apart.run(size, look, request.dialect, document)
         remembered = await self._recall(request, conversation)
         decision = await self._decide(request, conversation, remembered)
         if decision.refusal is not None:

@@ -8,8 +8,6 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from multidict import CIMultiDict
-
 from proxy.config import UpstreamSettings
 from proxy.errors import Refused
 from proxy.headers import HOP_BY_HOP, is_credential
@@ -22,13 +20,13 @@ _REWRITTEN: Final = frozenset(
 _LONE: Final = re.compile("[\ud800-\udfff]")
 
 
-def whole(headers: Headers) -> CIMultiDict[str]:
-    """Everything that is sent, as the library takes it. Raises `Refused("door-refused")`."""
+def whole(headers: Headers) -> Headers:
+    """Everything that is sent. Raises `Refused("door-refused")`."""
     # SECURITY: the library drops what is no UTF-8 while it writes, so that what was screened would
     # not be what leaves.
     if any(_LONE.search(name + value) for name, value in headers):
         raise Refused("door-refused", reason="a header holds what cannot be sent")
-    return CIMultiDict([*headers, ("accept-encoding", "identity")])
+    return [*headers, ("accept-encoding", "identity")]
 
 
 def plain(headers: Headers) -> list[tuple[str, str]]:

@@ -154,9 +154,8 @@ async def read_body(
     """The body as it stood on the wire, at most `limit` bytes, with at most `idle` seconds between
     two pieces. `length` and `awaits` as the door found them. Raises `Refused`: `body-too-large`,
     `body-invalid`."""
-    too_large = Refused("body-too-large", limit=_size(limit))
     if length is not None and length > limit:
-        raise too_large
+        raise _too_large(limit)
     if awaits:
         await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         request.writer.output_size = 0
@@ -169,7 +168,7 @@ async def read_body(
     except RequestPayloadError:
         raise Refused("body-invalid", reason="its chunks cannot be read") from None
     if len(body) > limit:
-        raise too_large
+        raise _too_large(limit)
     return body
 
 
@@ -184,9 +183,10 @@ async def _awaited(arriving: StreamReader, limit: int, idle: float) -> bytes:
     return b"".join(pieces)
 
 
-def _size(limit: int) -> str:
+def _too_large(limit: int) -> Refused:
     mebi = limit / 2**20
-    return f"{mebi:g} MiB" if mebi >= 1 else f"{limit} bytes"
+    words = f"{mebi:g} MiB" if mebi >= 1 else f"{limit} bytes"
+    return Refused("body-too-large", limit=words)
 
 
 def _resolve(host: str, port: int) -> Iterable[tuple[int, tuple[str, int]]]:

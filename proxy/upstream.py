@@ -1,30 +1,31 @@
 """The one outbound door, for every leg.
 
-Owns sessions without redirects, environment proxies, cookies, decompression, automatic headers or
-retries; who gets a credential; how the failures on the way are called; and the guard on local legs.
-It must not know a dialect, a policy or a client. For a cloud it takes only what the proof cleared.
+Owns the two pools of connections, one per kind of leg; who gets a credential; how the failures on
+the way are called; and the guard on local legs. Nothing is followed, repeated, kept or added on the
+way (`proxy.exchange`). It must not know a dialect, a policy or a client. For a cloud it takes only
+what the proof cleared.
 
 Answers are asked for without a content coding, so that observers and filters can read them and a
 stream that breaks off can be ended with an event. One that is coded all the same passes as it is.
 """
 
 import asyncio
-import io
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from functools import partial
 from types import TracebackType
 from typing import Final, Self
 
 import aiohttp
 from aiohttp.abc import AbstractResolver
-from yarl import URL
+from aiohttp.http_exceptions import HttpProcessingError
 
 from policies.decision import Leg
 from policies.prove import Cleared
 from proxy.answer import Answer
 from proxy.config import Timeouts, UpstreamSettings
-from proxy.connector import FLIGHT, Connector, Flight
+from proxy.connector import Connector
 from proxy.errors import Refused
+from proxy.exchange import Exchange, Silent
 from proxy.failures import late, unsent
 from proxy.incoming import answer_of
 from proxy.lazyjson import dump
@@ -36,10 +37,6 @@ SHOW: Final = "/api/show"
 """Where Ollama tells what is behind a model name; asking runs no model."""
 
 SHOW_LIMIT: Final = 16 * 1024 * 1024
-_HEAD_LIMIT: Final = 64 * 1024
-_HEADERS: Final = 1000
-_COPY_ABOVE: Final = 1024 * 1024  # bytes; larger bodies are written in pieces
-_AUTOMATIC: Final = ("User-Agent", "Accept", "Accept-Encoding", "Content-Type")
 
 
 class Outbound:
@@ -55,14 +52,14 @@ class Outbound:
         tailnet: bool = False,
         resolver: AbstractResolver | None = None,
     ) -> None:
-        self._timeouts = timeouts
+        self._timeouts, self._limits = timeouts, _limits(timeouts)
         self._tailnet = tailnet
         self._resolver = resolver
 
     async def __aenter__(self) -> Self:
         self._guard = Guard(asyncio.get_running_loop().time)
-        self._cloud = _session(Connector(resolver=self._resolver))
-        self._local = _session(Connector(self._at_home, self._resolver))
+        self._cloud = Exchange(Connector(resolver=self._resolver))
+        self._local = Exchange(Connector(self._at_home, self._resolver))
         return self
 
     async def __aexit__(
@@ -77,7 +74,7 @@ class Outbound:
 
     def reload(self, timeouts: Timeouts, *, tailnet: bool) -> None:
         """Requests from now on keep these limits; those under way keep their own."""
-        self._timeouts = timeouts
+        self._timeouts, self._limits = timeouts, _limits(timeouts)
         self._tailnet = tailnet
 
     async def send_cloud(
@@ -102,8 +99,8 @@ class Outbound:
         if type(cleared) is not Cleared:
             raise TypeError("only what the proof cleared may leave for a cloud")
         sent = [*plain(headers), *credentials_for(upstream, credentials, family)]
-        url = _url(upstream, path, query)
-        return await self._send(self._cloud, upstream, method, url, sent, cleared.body)
+        address = f"{path}?{query}" if query else path
+        return await self._send(self._cloud, upstream, method, address, sent, cleared.body)
 
     async def send_local(
         self,
@@ -128,8 +125,8 @@ class Outbound:
             raise TypeError(f"{upstream.name} is not a local upstream")
         if unknown := await self._vouch(upstream, path, body, model):
             return _told(unknown)
-        url = _url(upstream, path, query)
-        return await self._send(self._local, upstream, method, url, plain(headers), body)
+        address = f"{path}?{query}" if query else path
+        return await self._send(self._local, upstream, method, address, plain(headers), body)
 
     async def _vouch(
         self, upstream: UpstreamSettings, path: str, body: bytes, model: str
@@ -148,8 +145,7 @@ class Outbound:
     async def _show(self, upstream: UpstreamSettings, model: str) -> tuple[int, bytes]:
         headers = [("content-type", "application/json")]
         body = dump({"model": model})
-        url = _url(upstream, SHOW, "")
-        answer = await self._send(self._local, upstream, "POST", url, headers, body)
+        answer = await self._send(self._local, upstream, "POST", SHOW, headers, body)
         shown = bytearray()
         try:
             async for chunk in answer.chunks:
@@ -165,69 +161,35 @@ class Outbound:
 
     async def _send(
         self,
-        session: aiohttp.ClientSession,
+        exchange: Exchange,
         upstream: UpstreamSettings,
         method: str,
-        url: URL,
+        address: str,
         headers: Headers,
         body: bytes,
     ) -> Answer:
-        timeouts, flight = self._timeouts, Flight()
-        arrived = False
-        token = FLIGHT.set(flight)
+        timeouts = self._timeouts
         try:
-            async with asyncio.timeout(timeouts.first_byte):
-                response = await session.request(
-                    method,
-                    url,
-                    headers=whole(headers),
-                    data=(io.BytesIO(body) if len(body) > _COPY_ABOVE else body) or None,
-                    allow_redirects=False,
-                    timeout=aiohttp.ClientTimeout(
-                        total=None, connect=timeouts.connect, sock_connect=timeouts.connect
-                    ),
-                    middlewares=(partial(_once, upstream),),
-                )
-            answer = answer_of(response, flight, upstream, idle=timeouts.idle)
-            arrived = True
-        except TimeoutError:
+            response = await exchange.ask(
+                upstream.base_url,
+                method,
+                address,
+                whole(headers),
+                body,
+                limits=self._limits,
+                first_byte=timeouts.first_byte,
+            )
+        except Silent:
             raise late(upstream, "no first byte") from None
-        finally:
-            FLIGHT.reset(token)
-            if not arrived:
-                # Not closed but aborted: closing would first write what is still to be written.
-                flight.abort()
-        return answer
+        except (aiohttp.ClientError, HttpProcessingError, OSError) as error:
+            raise unsent(upstream, error) from None
+        return answer_of(response, upstream, idle=timeouts.idle)
 
 
-async def _once(
-    upstream: UpstreamSettings,
-    request: aiohttp.ClientRequest,
-    handler: Callable[[aiohttp.ClientRequest], Awaitable[aiohttp.ClientResponse]],
-) -> aiohttp.ClientResponse:
-    """Call a failure by its name here: the session would send some requests again on others."""
-    try:
-        return await handler(request)
-    except (aiohttp.ClientError, OSError) as error:
-        raise unsent(upstream, error) from None
-
-
-def _session(connector: Connector) -> aiohttp.ClientSession:
-    return aiohttp.ClientSession(
-        connector=connector,
-        cookie_jar=aiohttp.DummyCookieJar(),
-        skip_auto_headers=_AUTOMATIC,
-        auto_decompress=False,
-        trust_env=False,
-        max_line_size=_HEAD_LIMIT,
-        max_field_size=_HEAD_LIMIT,
-        max_headers=_HEADERS,
+def _limits(timeouts: Timeouts) -> aiohttp.ClientTimeout:
+    return aiohttp.ClientTimeout(
+        total=None, connect=timeouts.connect, sock_connect=timeouts.connect
     )
-
-
-def _url(upstream: UpstreamSettings, path: str, query: str) -> URL:
-    # `encoded`: the table's path goes out as it is, `%2F` and all.
-    return URL(f"{upstream.base_url}{path}{'?' if query else ''}{query}", encoded=True)
 
 
 def _told(unknown: Unknown) -> Answer:

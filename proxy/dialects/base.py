@@ -24,10 +24,9 @@ class Dialect(Protocol):
         """The word used in the configuration: `anthropic`, `openai` or `ollama`."""
         ...
 
-    def glance(self, document: Document) -> Conversation:
-        """Read the top level alone: the model and whether a stream is asked for, no messages and no
-        pieces. Raises `lazyjson.Malformed` where a key there differs from a known one only in
-        case."""
+    def glance(self, document: Document) -> str:
+        """The model that the top level names, empty where it names none; nothing below is opened.
+        Raises `lazyjson.Malformed` where a key there differs from a known one only in case."""
         ...
 
     def view(self, document: Document) -> Conversation:

@@ -1,29 +1,23 @@
-"""What the top level of a body says by itself: the model, and whether a stream is asked for.
+"""What the top level of a body says by itself: which model is asked for.
 
-Owns the reading of a body of which nothing more has to be known. It must not know a vendor, and it
-opens nothing below the top.
+Owns the reading of a body of which nothing more has to be known yet. It must not know a vendor, and
+it opens nothing below the top.
 """
 
 from collections.abc import Container
 
-from policies.conversation import Conversation
 from proxy.lazyjson import Document
 
 
-def glance(
-    document: Document, dialect: str, *, fields: Container[str] = (), streams: bool = False
-) -> Conversation:
-    """A conversation of which the top level alone is known: no messages, no pieces.
+def glance(document: Document, fields: Container[str] = ()) -> str:
+    """The model, empty where none is named. `fields`: known members of the top.
 
-    `fields`: known members. `streams`: what an absent `stream` means. Raises `Malformed` for a key
-    that differs only in case from a known one, which some upstreams would read in its place.
+    Raises `Malformed` for a key there that differs only in case from a known one: some upstreams
+    would read it in its place.
     """
     root = document.root
     for key, _ in root.members():
         if key not in fields and (folded := key.casefold()) in fields:
             root.get(folded)  # SECURITY: raises; `{"Model": …}` must not pass for an unknown field
-    model, stream = root.get("model"), root.get("stream")
-    if stream is not None and stream.raw != b"null":
-        streams = stream.raw == b"true"
-    name = model.text() if model is not None else None
-    return Conversation(dialect, name or "", streams, (), (), 0, (), (), ())
+    model = root.get("model")
+    return (model.text() if model is not None else None) or ""

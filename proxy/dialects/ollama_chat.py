@@ -49,9 +49,9 @@ class OllamaChat:
             self.name, "messages", _FIELDS, _message, _member, streams=True, named=True
         )
 
-    def glance(self, document: Document) -> Conversation:
+    def glance(self, document: Document) -> str:
         """See `Dialect.glance`."""
-        return glance(document, self.name, fields=_FIELDS, streams=True)
+        return glance(document, _FIELDS)
 
     def view(self, document: Document) -> Conversation:
         """See `Dialect.view`."""

@@ -62,9 +62,9 @@ class OpenAIChat:
         self.store = FactStore() if store is None else store
         self._reading = Reading(self.name, "messages", _FIELDS, _message, _member)
 
-    def glance(self, document: Document) -> Conversation:
+    def glance(self, document: Document) -> str:
         """See `Dialect.glance`."""
-        return glance(document, self.name, fields=_FIELDS)
+        return glance(document, _FIELDS)
 
     def view(self, document: Document) -> Conversation:
         """See `Dialect.view`."""

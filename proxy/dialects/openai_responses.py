@@ -45,9 +45,9 @@ class OpenAIResponses:
         self.store = FactStore() if store is None else store
         self._reading = Reading(self.name, "input", _FIELDS, read_item, _member, plain=True)
 
-    def glance(self, document: Document) -> Conversation:
+    def glance(self, document: Document) -> str:
         """See `Dialect.glance`."""
-        return glance(document, self.name, fields=_FIELDS)
+        return glance(document, _FIELDS)
 
     def view(self, document: Document) -> Conversation:
         """See `Dialect.view`."""

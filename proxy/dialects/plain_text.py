@@ -36,9 +36,9 @@ class PlainText:
     _error: ErrorShape
     _stream_error: StreamErrorShape
 
-    def glance(self, document: Document) -> Conversation:
+    def glance(self, document: Document) -> str:
         """See `Dialect.glance`."""
-        return glance(document, self.name, streams=self.streams)
+        return glance(document)
 
     def view(self, document: Document) -> Conversation:
         """See `Dialect.view`; there are pieces, no messages and no units."""

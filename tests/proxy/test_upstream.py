@@ -12,12 +12,11 @@ from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
 
-import aiohttp
 import pytest
 from aiohttp.abc import AbstractResolver, ResolveResult
 
 from policies.decision import Leg
-from policies.prove import Cleared, nothing_to_prove, unread
+from policies.prove import nothing_to_prove, unread
 from proxy import connector, upstream
 from proxy.answer import Answer
 from proxy.config import Timeouts, UpstreamSettings
@@ -948,11 +947,3 @@ async def test_an_unused_answer_leaves_no_connection_behind(out: Outbound) -> No
         answer.close()
         async with asyncio.timeout(1):
             await server.connections[0].closed.wait()
-
-
-def test_the_library_still_repeats_what_we_do_not() -> None:
-    """The middleware that names failures is also what keeps the library from sending twice; if
-    the library changes, this says where to look."""
-    assert "GET" in aiohttp.client.IDEMPOTENT_METHODS
-    assert "POST" not in aiohttp.client.IDEMPOTENT_METHODS
-    assert isinstance(Cleared, type)

@@ -4,9 +4,11 @@ import aiohttp
 
 from tests.sabotage.breaking import Cut, Swap
 from tests.sabotage.row import line, named
+from tests.sabotage.session import by_session, closed
 
 DOOR = "proxy/door.py"
 UPSTREAM = "proxy/upstream.py"
+EXCHANGE = "proxy/exchange.py"
 UPSTREAM_TESTS = "proxy/test_upstream.py"
 
 WAY_IN = (
@@ -169,21 +171,24 @@ WAY_OUT = (
     ),
     named(
         "redirect followed",
-        UPSTREAM,
+        EXCHANGE,
         "sabotage/scenes.py::a_redirect_leads_nowhere",
-        Cut("allow_redirects=False", "allow_redirects=True"),
+        Swap("Exchange.ask", by_session(follow=True)),
+        Swap("Exchange.close", closed),
     ),
     named(
         "environment proxies honoured",
-        UPSTREAM,
+        EXCHANGE,
         f"{UPSTREAM_TESTS}::test_the_environment_names_no_proxy",
-        Cut("trust_env=False", "trust_env=True"),
+        Swap("Exchange.ask", by_session(trust_env=True)),
+        Swap("Exchange.close", closed),
     ),
     named(
         "cookies kept",
-        UPSTREAM,
+        EXCHANGE,
         f"{UPSTREAM_TESTS}::test_cookies_are_not_kept",
-        Swap("aiohttp.DummyCookieJar", lambda: aiohttp.CookieJar(unsafe=True)),
+        Swap("Exchange.ask", by_session(cookie_jar=lambda: aiohttp.CookieJar(unsafe=True))),
+        Swap("Exchange.close", closed),
     ),
     line(
         "proxy/connector.py",

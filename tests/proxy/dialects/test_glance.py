@@ -1,7 +1,5 @@
 """The glance: what the top level of a body says, and nothing of what lies below."""
 
-import json
-
 import pytest
 
 from proxy.dialects import ALL
@@ -14,20 +12,17 @@ TWINS = b'{"a": 1, "a": 2}'
 
 
 @EACH
-@pytest.mark.parametrize("stream", [None, True, False])
-def test_a_glance_says_what_the_view_says_of_the_top(dialect: str, stream: bool | None) -> None:
-    """Two readers, one answer: the model and whether a stream is asked for."""
-    body = json.dumps({"messages": [{"role": "user"}], "stream": stream, "model": "m:1"}).encode()
-    glanced, seen = ALL[dialect].glance(read(body)), ALL[dialect].view(read(body))
-    assert (glanced.dialect, glanced.model, glanced.stream) == (dialect, "m:1", seen.stream)
-    assert (glanced.messages, glanced.pieces, glanced.units) == ((), (), ())
+def test_a_glance_names_the_model_that_the_view_names(dialect: str) -> None:
+    """Two readers, one answer."""
+    body = read(b'{"messages": [{"role": "user", "model": "other"}], "model": "m:1"}')
+    assert ALL[dialect].glance(body) == ALL[dialect].view(body).model == "m:1"
 
 
 @EACH
 @pytest.mark.parametrize("model", ["null", "7", '["m"]', '{"m": 1}'])
 def test_a_model_that_is_no_string_is_none(dialect: str, model: str) -> None:
     """An odd value names no model; it is nobody's error yet."""
-    assert ALL[dialect].glance(read(f'{{"model": {model}}}'.encode())).model == ""
+    assert ALL[dialect].glance(read(f'{{"model": {model}}}'.encode())) == ""
 
 
 @EACH
@@ -35,7 +30,7 @@ def test_a_model_that_is_no_string_is_none(dialect: str, model: str) -> None:
 def test_nothing_below_the_top_is_opened(dialect: str, below: bytes) -> None:
     """What a reader of messages would refuse is not even met."""
     body = b'{"messages": [%b], "model": "m"}' % below
-    assert ALL[dialect].glance(read(body, judge=False)).model == "m"
+    assert ALL[dialect].glance(read(body, judge=False)) == "m"
 
 
 @EACH
