@@ -13,6 +13,7 @@ from tests.strict.chat import Chats
 from tests.strict.claude_code import ClaudeCode
 from tests.strict.house import House
 from tests.strict.openai_clients import ChatAgent, Codex, OllamaAgent
+from tests.strict.reading import bare_results
 from tests.strict.responses import Codices
 from tests.strict.sessions import Post, Session
 
@@ -47,6 +48,12 @@ ROUNDS = [(1,), (2, 1), (), (3,), (1, 1)]
 
 def fine(house: House, upstream: Upstream) -> None:
     """Nothing was refused, no history ever read differently."""
-    assert upstream.refused == []
-    assert house.witness.broken == []
+    assert not upstream.refused, upstream.refused
+    assert not house.witness.broken, house.witness.broken
     assert house.witness.compared > 0
+
+
+def all_framed(house: House) -> None:
+    """Every result in the newest request at the upstream is in a frame as a whole."""
+    bare = bare_results(house.newest)
+    assert not bare, bare

@@ -11,8 +11,8 @@ from tests.strict.anthropic import Claude
 from tests.strict.chat import Chats
 from tests.strict.claude_code import ClaudeCode
 from tests.strict.house import housed
-from tests.strict.pairs import ALL_CLIENTS, CLIENTS, ROUNDS, Pair, fine
-from tests.strict.reading import bare_results, result_texts
+from tests.strict.pairs import ALL_CLIENTS, CLIENTS, ROUNDS, Pair, all_framed, fine
+from tests.strict.reading import result_texts
 from tests.strict.sabotage import forget_nonces
 
 
@@ -29,7 +29,7 @@ async def test_thirty_turns_are_accepted(pair: Pair, tmp_path: Path) -> None:
         assert house.witness.compared > 1000
         assert len(upstream.accepted) == session.requests > 60
         assert len(result_texts(house.newest)) >= 48
-        assert bare_results(house.newest) == []
+        all_framed(house)
         assert set(house.notices) == {""}
 
 
@@ -48,7 +48,7 @@ async def test_restart_in_the_middle_of_a_loop_changes_nothing(pair: Pair, tmp_p
             await house.open()
             assert not await session.step()
         fine(house, upstream)
-        assert bare_results(house.newest) == []
+        all_framed(house)
 
 
 @CLIENTS
@@ -62,7 +62,7 @@ async def test_resume_under_a_new_session_id_changes_nothing(pair: Pair, tmp_pat
             session.resume()
             await house.open()
         fine(house, upstream)
-        assert bare_results(house.newest) == []
+        all_framed(house)
 
 
 @CLIENTS
@@ -81,7 +81,7 @@ async def test_fork_at_every_message_is_accepted(pair: Pair, tmp_path: Path) -> 
             await branch.turn(f"Something else {number}", 1)
         await session.turn("And now?", 2)
         fine(house, upstream)
-        assert bare_results(house.newest) == []
+        all_framed(house)
 
 
 @CLIENTS
@@ -96,7 +96,7 @@ async def test_rewind_is_accepted(pair: Pair, tmp_path: Path) -> None:
             session.rewind(turns)
             await session.turn(question, 1, 2)
         fine(house, upstream)
-        assert bare_results(house.newest) == []
+        all_framed(house)
 
 
 @CLIENTS
@@ -119,7 +119,7 @@ async def test_sessions_side_by_side_do_not_touch_each_other(pair: Pair, tmp_pat
             await session.turn("And now?")
             frames = [framed(text) for text in result_texts(house.newest)]
             nonces |= {frame.nonce for frame in frames if frame}
-            assert bare_results(house.newest) == []
+            all_framed(house)
         alone = len(nonces) / 6
         assert alone == int(alone) >= 6
 
@@ -134,7 +134,7 @@ async def test_oauth_token_renewed_each_turn_changes_nothing(tmp_path: Path) -> 
         fine(house, upstream)
         tokens = {one.header("authorization") for one in house.upstream.requests}
         assert len(tokens) == 5
-        assert bare_results(house.newest) == []
+        all_framed(house)
 
 
 async def test_user_messages_merged_later_change_nothing(tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ async def test_user_messages_merged_later_change_nothing(tmp_path: Path) -> None
             await session.turn(f"Question {turn}", 2, 1)
             await house.open()
         fine(house, upstream)
-        assert bare_results(house.newest) == []
+        all_framed(house)
 
 
 async def test_sub_agents_under_one_session_id_are_accepted(tmp_path: Path) -> None:
@@ -182,7 +182,7 @@ async def test_tokens_are_counted_over_what_would_be_sent(tmp_path: Path) -> Non
                 assert counted.json()["input_tokens"] > 0
                 await session.step()
         fine(house, upstream)
-        assert bare_results(house.newest) == []
+        all_framed(house)
 
 
 @CLIENTS
