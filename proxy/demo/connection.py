@@ -54,6 +54,11 @@ class Connection:
         self._read = 0
         self._news = asyncio.Event()
 
+    def forget(self) -> None:
+        """Let go of what was recorded and read: for runs that would fill the memory."""
+        del self.received[: self._read]
+        self._read = 0
+
     async def pump(self) -> None:
         """Record until the client closes."""
         try:
