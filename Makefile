@@ -33,8 +33,13 @@ lint: setup
 bench: setup
 	$(BIN)/python -m bench
 
-# Pins every package, for every platform and Python from 3.11 on, with hashes and no addresses.
+# Pins every package, for every platform and Python from 3.11 on, with hashes and no addresses:
+# all of them for a checkout, and for the image what serves and what builds the wheel.
+COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--no-emit-index-url --no-annotate --no-header
 lock: setup
-	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
-	  --no-emit-index-url --no-annotate --no-header --custom-compile-command "make lock" \
-	  --group test --group lint --group lock --group build --output-file requirements.lock pyproject.toml
+	$(COMPILE) --group test --group lint --group lock --group build \
+	  --output-file requirements.lock pyproject.toml
+	$(COMPILE) --override deploy/without-sdks.txt --constraint requirements.lock \
+	  --output-file deploy/serve.lock pyproject.toml
+	$(COMPILE) --group build --constraint requirements.lock --output-file deploy/build.lock

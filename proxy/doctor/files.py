@@ -4,13 +4,14 @@ Owns the looks at modes and owners. It must not know what stands in the files.
 """
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
 from proxy.checkup import look
 from proxy.config import Config
 from proxy.config.sources import state_folder
+from proxy.control import NAME
 from proxy.doctor import Check
 from proxy.problems import Invalid
 
@@ -19,6 +20,7 @@ READ: Final = 0o077
 
 _WRITE: Final = 0o022
 _OTHERS: Final = 0o007
+_ENTER: Final = 0o001
 
 
 def examine(config: Config, file: Path | None, environ: Mapping[str, str]) -> list[Check]:
@@ -39,14 +41,17 @@ def _configuration(file: Path | None) -> Check:
 
 
 def _state(config: Config, environ: Mapping[str, str]) -> Check:
-    folders = {state_folder(environ)}
+    folder = state_folder(environ)
+    ours = {folder: NAME}
     if config.state_url.startswith("sqlite://"):
-        folders.add(Path(config.state_url.removeprefix("sqlite://")).parent)
-    there = sorted(folder for folder in folders if folder.is_dir())
+        database = Path(config.state_url.removeprefix("sqlite://"))
+        ours = {folder: "transom."} if database.parent == folder else ours
+        ours.setdefault(database.parent, database.name)
+    there = {path: name for path, name in ours.items() if path.is_dir()}
     if not there:
-        return Check("state", "skipped", f"{min(folders)} is made at the first start")
+        return Check("state", "skipped", f"{folder} is made at the first start")
     try:
-        open_ones = [path for path in _named(there, environ) if path.lstat().st_mode & READ]
+        open_ones = [path for path in _ours(there, environ) if path.lstat().st_mode & READ]
     except OSError as error:
         return Check("state", "wrong", f"cannot be looked at: {error.strerror}; whose is it?")
     if open_ones:
@@ -58,13 +63,22 @@ def _state(config: Config, environ: Mapping[str, str]) -> Check:
     return Check("state", "fine", f"for its owner alone: {', '.join(map(str, there))}")
 
 
-def _named(folders: Iterable[Path], environ: Mapping[str, str]) -> list[Path]:
-    """The folders, what lies directly in them, and the state key where it lies elsewhere."""
-    paths = [path for folder in folders for path in (folder, *sorted(folder.iterdir()))]
+def _ours(folders: Mapping[Path, str], environ: Mapping[str, str]) -> list[Path]:
+    """The folders, what in them begins as files of a node do, and a state key that lies elsewhere.
+    A log that the owner put there is the owner's business."""
+    paths = [
+        path
+        for folder, name in folders.items()
+        for path in (folder, *(each for each in sorted(folder.iterdir()) if _is(each, name)))
+    ]
     key = environ.get("TRANSOM_STATE_KEY_FILE")
     if key and Path(key).exists():
         paths.append(Path(key))
-    return [path for path in paths if not path.is_symlink()]
+    return paths
+
+
+def _is(path: Path, name: str) -> bool:
+    return path.name.startswith(name) and not path.is_symlink()
 
 
 def _secrets(config: Config) -> Check:
@@ -87,6 +101,7 @@ def _secrets(config: Config) -> Check:
 
 def _reached(root: Path) -> list[Path]:
     """What another user can come to: nothing below a folder that is closed to them."""
-    if not root.stat().st_mode & _OTHERS:
+    way = root.resolve()
+    if any(not folder.stat().st_mode & _ENTER for folder in (way, *way.parents)):
         return []
     return [path for path in sorted(root.rglob("*")) if path.is_file()]

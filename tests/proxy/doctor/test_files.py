@@ -1,6 +1,8 @@
 """Files of a node that others may read or change are found, with the command that closes them."""
 
 import os
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -99,6 +101,30 @@ def test_a_state_key_that_lies_elsewhere_is_looked_at(house: Path) -> None:
     assert looked(house, TRANSOM_STATE_KEY_FILE=str(house / "none"))["state"].state == "fine"
 
 
+def test_files_of_the_owner_beside_the_state_are_the_owners(house: Path) -> None:
+    """A log that was put there, or a link, is not ours to judge."""
+    folder = house / "state" / "transom"
+    put(folder / "log", "x", 0o644)
+    (folder / "transom.link").symlink_to(folder / "log")
+    assert looked(house)["state"].state == "fine"
+
+
+def test_a_database_elsewhere_is_looked_at_too(house: Path) -> None:
+    """Both folders count: that of the database and that of the control socket."""
+    other = house / "other"
+    other.mkdir(mode=0o700)
+    put(other / "mine.db", "x", 0o600)
+    put(other / "mine.db.key", "x", 0o644)
+    known = {"HOME": str(house), "XDG_STATE_HOME": str(house / "state")}
+    config = Config(state_url=f"sqlite://{other / 'mine.db'}")
+    (state,) = [check for check in examine(config, None, known) if check.name == "state"]
+    assert state.says.endswith(f"run: chmod go= {other / 'mine.db.key'}")
+    (other / "mine.db.key").chmod(0o600)
+    (house / "state" / "transom" / "transom.sock").touch(mode=0o666)
+    (state,) = [check for check in examine(config, None, known) if check.name == "state"]
+    assert "transom.sock" in state.says
+
+
 def test_a_state_folder_of_somebody_else(house: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What cannot be opened is said, not raised."""
 
@@ -116,9 +142,18 @@ def test_state_in_memory_leaves_only_the_folder_of_the_control_socket(house: Pat
     assert state.says == f"for its owner alone: {house / 'state' / 'transom'}"
 
 
-def test_a_secrets_folder_is_judged_by_who_can_come_to_its_files(house: Path) -> None:
-    """A closed folder shuts away open files; an open one with closed files is fine too."""
-    folder = house / "secrets"
+@pytest.fixture
+def square() -> Iterator[Path]:
+    """A folder that every user can come to; those of pytest are closed."""
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+
+
+def test_a_secrets_folder_is_judged_by_who_can_come_to_its_files(house: Path, square: Path) -> None:
+    """A closed folder shuts away open files, at any depth; an open one with closed files is fine
+    too."""
+    folder = square / "secrets"
     folder.mkdir(mode=0o700)
     file = put(folder / "one", "x" * 20, 0o644)
     assert looked(house, secrets=str(folder))["secrets"].state == "fine"
@@ -127,6 +162,9 @@ def test_a_secrets_folder_is_judged_by_who_can_come_to_its_files(house: Path) ->
     assert found == Check(
         "secrets", "wrong", f"{file} is open to every user; run: chmod -R o= {folder}"
     )
+    square.chmod(0o750)
+    assert looked(house, secrets=str(folder))["secrets"].state == "fine"
+    square.chmod(0o755)
     file.chmod(0o600)
     assert looked(house, secrets=str(folder))["secrets"].state == "fine"
 
