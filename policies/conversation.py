@@ -1,4 +1,4 @@
-"""All that a policy may see of a request: messages, runs, units, tool calls, and whose words they are.
+"""All that a policy may see of a request: messages, runs, units, tool calls, and whose they are.
 
 Owns the dialect-free vocabulary. It must not know a vendor, a wire format or where bytes lie: an
 `Address` is opaque to policies and only the dialect that made it turns it back into bytes.
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 Address = tuple[str | int, ...]
-"""Way from the top of a JSON body to a value in it: object keys and array indices, outermost first."""
+"""Way from the top of a JSON body to a value in it: keys and array indices, outermost first."""
 
 
 class Origin(StrEnum):
@@ -86,8 +86,7 @@ class Message:
 
     `calls` are made here, `answers` are the ids of the calls whose results stand here (an empty id
     where the dialect has none). `sealed`: holds signed thinking or encrypted reasoning, which binds
-    everything before it. `said`: one digest per part of what stands here, however it is packed;
-    empty for output of the model.
+    everything before it.
     """
 
     index: int
@@ -98,7 +97,6 @@ class Message:
     calls: tuple[ToolCall, ...] = ()
     answers: tuple[str, ...] = ()
     sealed: bool = False
-    said: tuple[bytes, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +109,10 @@ class Run:
     has_user: bool
 
 
+def _nothing(_: int) -> tuple[bytes, ...]:
+    return ()
+
+
 @dataclass(frozen=True, slots=True)
 class Conversation:
     """A request body, read. `turn` is the index of the message at which the current turn starts.
@@ -119,7 +121,8 @@ class Conversation:
     under its type). `opaque`: places whose content cannot be read (images, PDFs, encrypted items).
     `unknown`: fields or blocks of a kind that the dialect does not know; screened, never edited.
     `held`: names of fields that lean on state the upstream holds (`previous_response_id`, …).
-    `prompt`: like `Message.said`, where the user speaks in a plain string beside any messages.
+    `said(index)`: one digest per part of what a message says, however it is packed, worked out
+    when it is asked for; `prompt`: the same, where a plain string stands in place of messages.
     """
 
     dialect: str
@@ -135,3 +138,4 @@ class Conversation:
     unknown: tuple[Address, ...] = ()
     held: tuple[str, ...] = ()
     prompt: tuple[bytes, ...] = ()
+    said: Callable[[int], tuple[bytes, ...]] = field(repr=False, compare=False, default=_nothing)

@@ -8,9 +8,9 @@ model, betas; clients change those from turn to turn (wire.md 1.1.6, 6).
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 
-from policies.conversation import Address, Conversation, Message, Run, Unit
+from policies.conversation import Address, Conversation, Run, Unit
 from proxy.said import text_digest
 
 _ASIDE = frozenset({"system", "developer"})
@@ -27,9 +27,9 @@ def conversation_id(key: bytes, client: str, conversation: Conversation) -> byte
 def run_id(key: bytes, client: str, conversation: Conversation, run: Run) -> bytes:
     """32 bytes for a run: its conversation, what is said and answered in it, and how many equal
     runs stand before it."""
-    mine = _contents(conversation.messages[run.start : run.stop])
+    mine = _contents(conversation, run.start, run.stop)
     earlier = (one for one in conversation.runs if one.start < run.start)
-    before = sum(_contents(conversation.messages[one.start : one.stop]) == mine for one in earlier)
+    before = sum(_contents(conversation, one.start, one.stop) == mine for one in earlier)
     root = conversation_id(key, client, conversation)
     return _digest(key, (b"run", root, b"%d" % before, *mine))
 
@@ -63,21 +63,26 @@ def _opening(conversation: Conversation) -> Iterator[bytes]:
     messages = conversation.messages
     for run in conversation.runs:
         if run.has_user:
-            users = (m for m in messages[run.start : run.stop] if m.role == "user")
-            yield from (part for message in users for part in message.said)
+            for message in messages[run.start : run.stop]:
+                if message.role == "user":
+                    yield from conversation.said(message.index)
             return
     if conversation.prompt:
         yield from conversation.prompt
         return
     first = conversation.runs[:1]
-    yield from _contents(messages[first[0].start : first[0].stop] if first else messages, aside=())
+    start, stop = (first[0].start, first[0].stop) if first else (0, len(messages))
+    yield from _contents(conversation, start, stop, aside=())
 
 
-def _contents(messages: Sequence[Message], *, aside: Iterable[str] = _ASIDE) -> tuple[bytes, ...]:
-    """What is answered and said in `messages`, but for those in a role of `aside`."""
-    counted = [message for message in messages if message.role not in aside]
+def _contents(
+    conversation: Conversation, start: int, stop: int, *, aside: Container[str] = _ASIDE
+) -> tuple[bytes, ...]:
+    """What is answered and said from message `start` to `stop`, but for those in a role of
+    `aside`."""
+    counted = [m for m in conversation.messages[start:stop] if m.role not in aside]
     answers = tuple(_bytes(call) for message in counted for call in message.answers)
-    words = tuple(part for message in counted for part in message.said)
+    words = tuple(part for message in counted for part in conversation.said(message.index))
     return (b"%d" % len(answers), *answers, *words)
 
 

@@ -64,6 +64,8 @@ def crowded(body: bytes, start: int, end: int, room: int) -> bool:
     """Whether more than `room` opening brackets stand in a span, in strings or not."""
     if end - start < 2 * room:
         return False
+    if end - start <= _PROBE:
+        return body.count(b"[", start, end) + body.count(b"{", start, end) > room
     opening, step = 0, _PROBE
     while start < end and opening <= room:
         stop = min(end, start + step)

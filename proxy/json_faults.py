@@ -63,12 +63,23 @@ def parser(number: Callable[[str], object]) -> Callable[[str], object]:
 
     It raises `Fault` or `json.JSONDecodeError`, both of them `ValueError`.
     """
-    return json.JSONDecoder(
+    decoder = json.JSONDecoder(
         object_pairs_hook=_unique,
         parse_constant=_refuse_constant,
         parse_int=number,
         parse_float=number,
-    ).decode
+    )
+    begin, decode = decoder.raw_decode, decoder.decode
+
+    def parse(text: str) -> object:
+        # The usual text has no white space around it, and looking for it takes as long as reading.
+        try:
+            value, end = begin(text)
+        except json.JSONDecodeError:
+            return decode(text)
+        return value if end == len(text) else decode(text)
+
+    return parse
 
 
 _syntax: Final = json.JSONDecoder(

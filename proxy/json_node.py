@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 
 from policies.conversation import Address, Strand
-from proxy.json_bounds import check_depth
+from proxy.json_bounds import check_depth, crowded
 from proxy.json_faults import (
     DISAGREE,
     MAX_DEPTH,
@@ -206,12 +206,14 @@ class Node:
     def judge(self) -> None:
         """Raise `Malformed` where this nests deeper than 100 levels, as opening and parsing do."""
         address = self.address
-        if len(address) > 2 or (len(address) == 2 and isinstance(address[1], str)):
+        depth = len(address)
+        if depth > 2 or (depth == 2 and isinstance(address[1], str)):
             return  # it was reached through one that was judged
         # SECURITY: what lies deeper is reached only through here, so no reader meets it unjudged.
         if not self._source.judged:
-            room = MAX_DEPTH - len(address)
-            check_depth(self._source.scan, [(self.offset, self._end, room)])
+            room = MAX_DEPTH - depth
+            if crowded(self._source.scan, self.offset, self._end, room):
+                check_depth(self._source.scan, [(self.offset, self._end, room)])
 
     def _members(self) -> "dict[str, Node]":
         source, address = self._source, self.address
@@ -270,13 +272,18 @@ class Node:
         """SHA-256 over `salt` and the raw bytes."""
         return hashlib.sha256(salt + self.raw).digest()
 
+    def item_digests(self, salt: bytes) -> list[bytes]:
+        """`digest` of each item of an array."""
+        body, sha256 = self._source.body, hashlib.sha256
+        return [sha256(salt + body[n.offset : n._end]).digest() for n in self.items()]
+
     def _view(self) -> memoryview:
         return memoryview(self._source.body)[self.offset : self._end]
 
     def _parsed(self, parse: Callable[[str], object]) -> object:
         self.judge()
         try:
-            return parse(self.raw.decode())
+            return parse(str(self._view(), "utf-8"))
         except ValueError as fault:
             self._open_all()
             reason = str(fault) if isinstance(fault, Fault) else DISAGREE

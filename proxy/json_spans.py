@@ -91,7 +91,8 @@ def array_spans(scan: bytes, start: int, end: int) -> list[tuple[int, int]]:
     for value in items:
         stop = at + len(value)
         spans.append((at, stop))
-        at = _after_comma(scan, stop)
+        usual = scan.startswith(b", ", stop) and scan[stop + 2] not in _WHITE
+        at = stop + 2 if usual else _after(_COMMA, scan, stop)
     return spans
 
 

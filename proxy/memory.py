@@ -4,7 +4,6 @@ It must not know what it holds. Large bodies are read in threads, so several use
 """
 
 from collections import OrderedDict
-from contextlib import suppress
 from threading import Lock
 from typing import Generic, TypeVar
 
@@ -26,8 +25,10 @@ class Memory(Generic[K, V]):
         entry = self._kept.get(key)
         if entry is None:
             return None
-        with suppress(KeyError):  # another thread has just put it out
+        try:
             self._kept.move_to_end(key)
+        except KeyError:  # another thread has just put it out
+            return entry[0]
         return entry[0]
 
     def put(self, key: K, value: V, cost: int) -> None:

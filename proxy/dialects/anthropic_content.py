@@ -84,13 +84,15 @@ def _origin(notes: Notes) -> Origin:
 
 
 def _block(node: Opened, notes: Notes) -> None:
-    kind = node.word("type")
+    kind = node.kind_of(_BLOCKS)
     fields = _BLOCKS.get(kind)
     if fields is None:
         notes.unknown_at(node)
         return
     members = notes.open(node, fields)
     match kind:
+        case "text":
+            pass
         case "tool_use":
             _call(members, notes)
         case "tool_result" if not notes.spoken:

@@ -2,33 +2,35 @@
 
 Owns `Facts` (addresses from the message down, texts, calls, answers) and their bounded store. It
 must not know a vendor, nor hold a node of a document: facts outlive the request, bodies do not.
+They are structs of msgspec, made by the hundred while a history is read for the first time.
 """
 
-import sys
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from sys import getsizeof
+
+from msgspec import Struct, field
 
 from policies.conversation import Address, Message, Origin, ToolCall, Unit
 from proxy.memory import Memory
-from proxy.said import Said
+from proxy.said import Said, said
 
 STORE_BYTES = 32 * 1024 * 1024
 """Default bound of one store, in bytes of the interpreter's memory as far as they can be told."""
 
-_ENTRY = 600  # digest, facts, their tuples and the slot in the store
+_MOST_SAID = 8  # parts; a message that says more is read again where it matters
+_ENTRY = 1200  # digest, facts, what is said, their tuples and the slot in the store
 _PART = 500  # one unit, as found and as made last, call or address, with its tuples
 _Units = tuple[Message, tuple[str, ...], bool, tuple[Unit, ...]]
-_SAID = 73  # one digest and its place in a tuple
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Struct, frozen=True, eq=False):
     """One piece of third-party text in a message. `call` and `name` are what stands beside it; the
     tool's name is resolved later, from the whole body. `source` is set where no tool is behind it.
     `address`, `inner` within a JSON text, and `digest` are as in `policies.conversation.Unit`, but
     `address` starts at the message."""
 
     address: Address
-    text: str = field(repr=False)
+    text: str
     source: str = ""
     call: str = ""
     name: str = ""
@@ -36,12 +38,13 @@ class Found:
     inner: Address = ()
     digest: bytes = b""
 
+    def __repr__(self) -> str:
+        return f"Found(at {self.address}, {len(self.text)} characters)"
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+
+class Facts(Struct, frozen=True, eq=False):
     """All that the view needs of one message or one top-level member. `spoken`: it is output of the
-    model, so it ends a run. `said`: what it says, however it is packed. Addresses start at the
-    message (or member)."""
+    model, so it ends a run. Addresses start at the message (or member)."""
 
     role: str = ""
     origin: Origin = Origin.UNKNOWN
@@ -54,14 +57,29 @@ class Facts:
     opaque: tuple[Address, ...] = ()
     unknown: tuple[Address, ...] = ()
     held: tuple[str, ...] = ()
-    said: Said = ()
-    _placed: list[Message] = field(default_factory=list, compare=False, repr=False)
-    _units: list[_Units] = field(default_factory=list, compare=False, repr=False)
+    _said: list[Said] = field(default_factory=list)
+    _placed: list[Message] = field(default_factory=list)
+    _units: list[_Units] = field(default_factory=list)
+
+    def __repr__(self) -> str:
+        return f"Facts({self.role or 'member'}, {self.found})"
 
     @property
     def notable(self) -> bool:
         """Whether there is something that counts for the body as a whole."""
         return bool(self.tools or self.opaque or self.unknown or self.held)
+
+    def said(self, read: Callable[[], object]) -> Said:
+        """What it says, however it is packed; `read` gives the parsed value when it is not known.
+        Nothing for output of the model."""
+        if self.spoken:
+            return ()
+        if kept := self._said[:1]:
+            return kept[0]
+        words = said(read())
+        if len(words) <= _MOST_SAID:
+            self._said[:] = [words]
+        return words
 
     def message(self, index: int, address: Address, digest: bytes) -> Message:
         """The message that these facts describe, at its place in a body. The one made last is
@@ -78,7 +96,6 @@ class Facts:
             self.calls,
             self.answers,
             self.sealed,
-            self.said,
         )
         self._placed[:] = [message]
         return message
@@ -88,9 +105,9 @@ class Facts:
     ) -> tuple[Unit, ...]:
         """The units found, in `message`, each from the tool at its place in `tools`. The ones made
         last are kept, too."""
-        made_of = message, tools, answered
-        if (kept := self._units[:1]) and kept[0][0] is message and kept[0][1:3] == made_of[1:]:
-            return kept[0][3]
+        for there, named, read, kept in self._units[:1]:
+            if there is message and named == tools and read == answered:
+                return kept
         units = tuple(
             Unit(
                 message.address + found.address,
@@ -106,20 +123,22 @@ class Facts:
             )
             for found, tool in zip(self.found, tools, strict=True)
         )
-        self._units[:] = [(*made_of, units)]
+        self._units[:] = [(message, tools, answered, units)]
         return units
 
 
 def size(facts: Facts) -> int:
     """Memory of `facts` in bytes, close enough for a bound: strings counted, tuples guessed."""
-    texts = [found.text for found in facts.found]
-    texts += [found.source for found in facts.found]
-    texts += [call.arguments for call in facts.calls]
-    texts += [call.name for call in facts.calls]
-    texts += facts.tools
-    parts = len(texts) + len(facts.answers) + len(facts.opaque) + len(facts.unknown)
-    fixed = _ENTRY + _PART * parts + _SAID * len(facts.said)
-    return fixed + sum(map(sys.getsizeof, texts))
+    parts = len(facts.answers) + len(facts.opaque) + len(facts.unknown) + len(facts.tools)
+    parts += 2 * (len(facts.found) + len(facts.calls))
+    total = _ENTRY + _PART * parts
+    for found in facts.found:
+        total += getsizeof(found.text) + getsizeof(found.source)
+    for call in facts.calls:
+        total += getsizeof(call.arguments) + getsizeof(call.name)
+    for name in facts.tools:
+        total += getsizeof(name)
+    return total
 
 
 class FactStore:

@@ -10,7 +10,7 @@ from policies.conversation import Address, Origin, ToolCall
 from proxy.dialects.facts import Facts, Found
 from proxy.dialects.opened import Fields, Opened
 from proxy.lazyjson import Kind
-from proxy.said import Said, text_digest
+from proxy.said import text_digest
 
 
 class Notes:
@@ -27,7 +27,6 @@ class Notes:
         "opaque",
         "origin",
         "role",
-        "said",
         "sealed",
         "spoken",
         "tools",
@@ -48,7 +47,6 @@ class Notes:
         self.opaque: list[Address] = []
         self.unknown: list[Address] = []
         self.held: list[str] = []
-        self.said: Said = ()
 
     def facts(self) -> Facts:
         """Everything noted, frozen."""
@@ -64,7 +62,6 @@ class Notes:
             tuple(self.opaque),
             tuple(self.unknown),
             tuple(dict.fromkeys(self.held)),
-            self.said,
         )
 
     def open(self, node: Opened, known: frozenset[str]) -> Fields:

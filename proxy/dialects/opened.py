@@ -10,6 +10,7 @@ from decimal import Decimal
 from policies.conversation import Address
 from proxy.lazyjson import Kind, Node
 
+_NONE: frozenset[str] = frozenset()
 _KINDS = {
     dict: Kind.OBJECT,
     list: Kind.ARRAY,
@@ -83,6 +84,15 @@ class Opened:
         self._check_case(key)
         text = self.value.get(key)
         return text if isinstance(text, str) else ""
+
+    def kind_of(self, known: Mapping[str, frozenset[str]]) -> str:
+        """What `word("type")` gives; `known` are the fields of each kind. With no other fields
+        there is no key whose case would have to be looked at."""
+        if isinstance(self.value, dict):
+            kind = self.value.get("type")
+            if isinstance(kind, str) and self.value.keys() <= known.get(kind, _NONE):
+                return kind
+        return self.word("type")
 
     def fields(self) -> "Fields":
         """The members of an object by key, for a caller that has checked the keys."""

@@ -1,5 +1,7 @@
 """Ways to a byte, words for an error, strict parsers."""
 
+import json
+
 import pytest
 
 from proxy import json_faults
@@ -105,3 +107,16 @@ def test_lone_surrogates():
 def test_the_depth_is_that_of_the_design():
     """DESIGN 3.1 says a hundred."""
     assert json_faults.MAX_DEPTH == 100
+
+
+@pytest.mark.parametrize("text", [' {"a":1}', '{"a":1} ', '\n{"a":1}\t'])
+def test_white_space_around_a_text_is_allowed(text):
+    """The scanner alone would not take it."""
+    assert parser(int)(text) == {"a": 1}
+
+
+@pytest.mark.parametrize("text", ["", " ", '{"a":1}x', "x", '{"a":1}{'])
+def test_what_is_no_one_value_is_refused(text):
+    """Nothing, something else, something more."""
+    with pytest.raises(json.JSONDecodeError):
+        parser(int)(text)
