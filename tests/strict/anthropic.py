@@ -7,10 +7,10 @@ A thinking block is bound to system, tools and every earlier block. `cache_contr
 a string equals one text block, messages of one role in a row are one.
 """
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+
+import msgspec
 
 from proxy.demo.upstream import Recorded, Reply
 from tests.strict.anthropic_rules import Block, Body, Fault, blocks, faults, turns
@@ -37,16 +37,9 @@ class Step:
     before: bytes
 
 
-def bare(value: Any) -> Any:
-    """`value` without any `cache_control`."""
-    if isinstance(value, dict):
-        return {key: bare(inner) for key, inner in value.items() if key != "cache_control"}
-    return [bare(inner) for inner in value] if isinstance(value, list) else value
-
-
 def opening(body: Body) -> bytes:
     """The chain over tools and system."""
-    return chain([bare(body.get("tools", [])), *map(bare, blocks(body.get("system")))])
+    return chain([body.get("tools", []), *blocks(body.get("system"))])
 
 
 def walk(body: Body) -> Iterator[Step]:
@@ -56,10 +49,10 @@ def walk(body: Body) -> Iterator[Step]:
         rest = {key: message[key] for key in message if key not in ("role", "content")}
         if message["role"] != role or rest:
             role = message["role"]
-            link = linked(link, [role, bare(rest)])
+            link = linked(link, [role, rest])
         for number, block in enumerate(blocks(message.get("content"))):
             yield Step(index, number, block, link)
-            link = linked(link, bare(block))
+            link = linked(link, block)
     if role != "assistant":
         link = linked(link, ["assistant", {}])
     yield Step(len(body["messages"]), 0, {}, link)
@@ -80,7 +73,7 @@ class Claude:
     def __call__(self, recorded: Recorded) -> Reply:
         if len(recorded.body) > LARGEST:
             return self._no([Fault("size", "Request exceeds the maximum size")], 413)
-        body = json.loads(recorded.body)
+        body = msgspec.json.decode(recorded.body)
         wrong = faults(body, recorded.header("anthropic-version"))
         wrong += [] if wrong else list(self._thinking(body))
         if wrong:

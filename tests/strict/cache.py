@@ -6,14 +6,13 @@ are ratios within one run, so the rate does not matter.
 """
 
 import hashlib
-import json
 from bisect import bisect
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from tests.strict.anthropic_rules import Body, blocks
-from tests.strict.chain import linked, plain
+from tests.strict.chain import linked, plain, unmarked
 
 PER_TOKEN = 4  # characters
 
@@ -56,7 +55,7 @@ class Explicit:
         link, total = b"", 0
         for block, breakpoint_here in prefix(body):
             link = linked(link, block)
-            total += len(plain(block)) // PER_TOKEN
+            total += len(unmarked(block)) // PER_TOKEN
             links.append(link)
             tokens.append(total)
             if breakpoint_here:
@@ -76,12 +75,12 @@ def prefix(body: Body) -> Iterator[tuple[Any, bool]]:
     """Block after block as the model's prefix has them, and whether a breakpoint stands there. A
     mark inside a tool result counts for the result."""
     for tool in body.get("tools", []):
-        yield ["tool", _unmarked(tool)], _marks(tool)
+        yield ["tool", tool], _marks(tool)
     for block in blocks(body.get("system")):
-        yield ["system", _unmarked(block)], _marks(block)
+        yield ["system", block], _marks(block)
     for message in body["messages"]:
         for block in blocks(message.get("content")):
-            yield [message["role"], _unmarked(block)], _marks(block)
+            yield [message["role"], block], _marks(block)
 
 
 def _marks(value: Any) -> bool:
@@ -92,18 +91,12 @@ def _marks(value: Any) -> bool:
     )
 
 
-def _unmarked(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _unmarked(inner) for key, inner in value.items() if key != "cache_control"}
-    return [_unmarked(inner) for inner in value] if isinstance(value, list) else value
-
-
 def prompt_text(body: Body) -> str:
     """The prompt of an OpenAI or Ollama request: tools, instructions, messages or items. What is
     no prompt content (ids of items, metadata, cache keys) is left out (4.2)."""
-    tools = json.dumps(body.get("tools", []), ensure_ascii=False)
+    tools = plain(body.get("tools", [])).decode()
     items = body.get("messages", body.get("input", []))
-    lines = [json.dumps(_content(item), ensure_ascii=False) for item in items]
+    lines = [plain(_content(item)).decode() for item in items]
     return "\n".join([tools, body.get("instructions") or "", *lines])
 
 

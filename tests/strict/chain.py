@@ -23,9 +23,22 @@ def copied(value: Any) -> Any:
     return msgspec.json.decode(msgspec.json.encode(value))
 
 
+def bare(value: Any) -> Any:
+    """`value` without any `cache_control`."""
+    if isinstance(value, dict):
+        return {key: bare(inner) for key, inner in value.items() if key != "cache_control"}
+    return [bare(inner) for inner in value] if isinstance(value, list) else value
+
+
+def unmarked(value: object) -> bytes:
+    """`value` without any `cache_control`, as JSON."""
+    raw = plain(value)
+    return plain(bare(value)) if b'"cache_control"' in raw else raw
+
+
 def linked(before: bytes, part: object) -> bytes:
-    """The chain one part longer."""
-    return hashlib.sha256(before + plain(part)).digest()
+    """The chain one part longer; cache marks do not count."""
+    return hashlib.sha256(before + unmarked(part)).digest()
 
 
 def chain(parts: Iterable[object], before: bytes = b"") -> bytes:

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+
 from proxy.demo.upstream import Recorded, Reply
 from tests.strict.anthropic_rules import Body, Fault, Rule
 from tests.strict.cache import Automatic, Hit, Slot
@@ -112,7 +114,7 @@ class Chats:
 
     def __call__(self, recorded: Recorded) -> Reply:
         native = recorded.path == "/api/chat"
-        body = json.loads(recorded.body)
+        body = msgspec.json.decode(recorded.body)
         rules = OLLAMA_RULES if native else CHAT_RULES
         wrong = [Fault(rule, words) for rule, one in rules.items() for words in one.check(body)]
         if wrong:

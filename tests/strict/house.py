@@ -18,6 +18,7 @@ from proxy.app import Node, running
 from proxy.config import Config
 from proxy.demo.upstream import Recorded, Script, ScriptedUpstream
 from tests.scenes.staging import Heard, heard, settings
+from tests.strict.chain import plain
 from tests.strict.witness import Witness
 
 TICKET = "x-scene-request"
@@ -34,7 +35,7 @@ async def post(
     port: int, path: str, body: bytes | dict[str, Any], headers: Mapping[str, str]
 ) -> Heard:
     """One request on a connection of its own."""
-    raw = body if isinstance(body, bytes) else json.dumps(body, ensure_ascii=False).encode()
+    raw = body if isinstance(body, bytes) else plain(body)
     head = {
         "host": f"127.0.0.1:{port}",
         "content-type": "application/json",

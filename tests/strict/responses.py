@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+
 from proxy.demo.upstream import Recorded, Reply
 from tests.strict.anthropic_rules import Body, Fault, Rule
 from tests.strict.cache import Automatic, Hit
@@ -143,7 +145,7 @@ class Codices:
     removed: int = 0
 
     def __call__(self, recorded: Recorded) -> Reply:
-        body = json.loads(recorded.body)
+        body = msgspec.json.decode(recorded.body)
         while self.removes and (misfit := self._misfit(body)) is not None:
             body["input"].remove(misfit)
             self.removed += 1

@@ -71,7 +71,6 @@ def test_prefix_is_tools_then_system_then_messages() -> None:
     found = list(prefix(given))
     assert [part[0] for part, _ in found] == ["tool", "tool", "system", "user"]
     assert [mark for _, mark in found] == [False, True, False, True]
-    assert "cache_control" not in str(found)
 
 
 def test_changed_tool_loses_everything() -> None:

@@ -7,7 +7,6 @@ anything is framed: it never looks into a text.
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.strict.anthropic import bare
 from tests.strict.anthropic_rules import blocks
 from tests.strict.chain import linked
 
@@ -17,15 +16,15 @@ _LOOSE = ("id", "status", "internal_chat_message_metadata_passthrough")
 
 
 def parts(body: Body) -> tuple[Any, list[Any]]:
-    """What stands before the messages, and the messages, as far as a model reads them: without
-    cache marks and ids of items; a string is one block; neighbours of one role are one list."""
+    """What stands before the messages, and the messages, as far as a model reads them: without ids
+    of items; a string is one block; neighbours of one role are one list."""
     items = body.get("messages", body.get("input", []))
-    top = [bare(body.get("tools")), bare(blocks(body.get("system"))), body.get("instructions")]
+    top = [body.get("tools"), blocks(body.get("system")), body.get("instructions")]
     read: list[Any] = []
     for item in items:
         if "content" in item and "type" not in item and isinstance(body.get("max_tokens"), int):
             rest = {key: item[key] for key in item if key != "content"}
-            read += [[bare(rest), bare(block)] for block in blocks(item["content"])]
+            read += [[rest, block] for block in blocks(item["content"])]
         else:
             read.append({key: value for key, value in item.items() if key not in _LOOSE})
     return top, read
