@@ -6,6 +6,7 @@ import pytest
 
 from policies.conversation import Conversation
 from proxy.dialects import ALL
+from proxy.identity import conversation_id
 from proxy.lazyjson import read
 from tests.wire.filling import dialect_of, filled, names, skeleton
 
@@ -133,3 +134,20 @@ def test_a_skeleton_keeps_its_size_when_filled() -> None:
     """The filler writes text of the sizes that were captured, so views see bodies of real size."""
     assert len(filled("claude-code-2.1.332-turn1")) > 15_000
     assert skeleton("claude-code-2.1.332-turn1")["method"] == "POST"
+
+
+def identity(name: str) -> bytes:
+    return conversation_id(bytes(32), "laptop", view(name))
+
+
+def test_later_turns_of_a_captured_client_are_the_same_conversation() -> None:
+    """The system message became a string and the cache marks moved; what the user said did not."""
+    first, later = "claude-code-2.1.332-turn1", "claude-code-2.1.332-after-tool"
+    assert json.loads(filled(first))["messages"] != json.loads(filled(later))["messages"][:2]
+    assert identity(first) == identity(later)
+
+
+def test_side_requests_and_sub_agents_are_conversations_of_their_own() -> None:
+    """A title, a count of tokens and a sub-agent share the session's header and nothing else."""
+    asides = ["332-title", "332-count-tokens", "332-turn1", "197-subagent", "197-at-file"]
+    assert len({identity(f"claude-code-2.1.{name}") for name in asides}) == len(asides)
