@@ -1,5 +1,6 @@
-"""Transom's deciding half: pure functions over plain values. It imports nothing of `proxy` and knows
-no clock, socket, environment, randomness or vendor; what it needs of them comes as an argument.
+"""Transom's deciding half: pure functions over plain values. It imports nothing of `proxy`
+and knows no clock, socket, environment, randomness or vendor; what it needs of them comes as an
+argument.
 
 Words that mean one thing here:
 

@@ -5,7 +5,7 @@ Words that mean one thing here:
 - **node**: a running Transom: `app` builds it, `serve` gives it a process, `server` its sockets.
 - **door**: what may come in: `door`, with `endpoints`, one table of every address.
 - **dialect**: one vendor's way to write a conversation: view, render, errors, events; pure.
-- **errand**: one admitted request on its way; **workshop** (`outgoing`): where its body is prepared.
+- **errand**: one admitted request on its way; **workshop** (`outgoing`): what prepares its body.
 - **upstream**: who answers; **leg**: whether it is in a cloud or at home.
 - **ledger**: what must read the same next turn, kept in **state**.
 - **cleared**: bytes that the proof let go; no cloud gets others.
