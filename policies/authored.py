@@ -1,15 +1,55 @@
 """Registry of every text that Transom may place in a conversation.
 
-Owns the list; the proof lets no other text pass. Marker lines and intro are not here: they hold a
-nonce, and `policies.envelope` makes them. It must not know where a text is placed.
+Owns the list and the texts that need no module of their own; the proof lets no other text pass.
+Marker lines and intro are not here: they hold a nonce, and `policies.envelope` makes them. It must
+not know where a text is placed.
+
+Versions of a text stay for ever: a conversation that began with one is served with it.
 """
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Final
 
-from policies.envelope.policy_text import POLICY_TEXT
+from policies.envelope.markers import CUT_MARK
+from policies.envelope.policy_text import POLICY_TEXT, POLICY_TEXTS
 
-__all__ = ["AUTHORED", "POLICY_TEXT"]
+__all__ = [
+    "AUTHORED",
+    "CUT_MARK",
+    "FORMS",
+    "LEFT_OUT",
+    "OPERATOR",
+    "POLICY_TEXT",
+    "POLICY_TEXTS",
+    "reminder",
+]
 
-AUTHORED: Mapping[str, str] = MappingProxyType({"policy": POLICY_TEXT})
-"""Name → text."""
+LEFT_OUT: Final = "[reasoning left out by Transom]"
+"""Stands in a message of the model that held nothing but thinking which had to go."""
+
+OPERATOR: Final = "[operator] "
+"""Stands before words of the operator that are repeated."""
+
+REMINDER_CHARS: Final = 600
+"""Most characters of a reminder, its label included."""
+
+AUTHORED: Mapping[str, str] = MappingProxyType(
+    {
+        **{f"policy/{version}": text for version, text in POLICY_TEXTS.items()},
+        "left-out/1": LEFT_OUT,
+    }
+)
+"""Name and version → text that is placed as it stands."""
+
+FORMS: Mapping[str, str] = MappingProxyType({"cut-mark/1": CUT_MARK, "operator/1": OPERATOR})
+"""Name and version → what is placed with what it is about; the proof knows these forms."""
+
+
+def reminder(request: str) -> str:
+    """The operator's `request`, labelled; at most `REMINDER_CHARS` characters, cut with an
+    ellipsis. Empty for a request that says nothing."""
+    text = OPERATOR + request
+    if not request.strip():
+        return ""
+    return text if len(text) <= REMINDER_CHARS else f"{text[: REMINDER_CHARS - 1]}…"

@@ -65,7 +65,8 @@ class Unit:
     that it answers, empty where the dialect has none. `part` counts the text parts of one result
     from 0. `message` is the index into `Conversation.messages`. `answered` says that a message of
     the model follows, so that some model has read it. `digest` is a SHA-256 of the text, empty
-    where nobody has worked it out.
+    where nobody has worked it out. `span`: where the unit is only a part of that string, its first
+    character and the one after its last.
     """
 
     address: Address
@@ -78,6 +79,7 @@ class Unit:
     answered: bool = False
     inner: Address = ()
     digest: bytes = b""
+    span: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +88,8 @@ class Message:
 
     `calls` are made here, `answers` are the ids of the calls whose results stand here (an empty id
     where the dialect has none). `sealed`: holds signed thinking or encrypted reasoning, which binds
-    everything before it.
+    everything before it. `thoughts`: the ways to thinking that may be left out; `hollow` says that
+    nothing else stands here.
     """
 
     index: int
@@ -97,6 +100,8 @@ class Message:
     calls: tuple[ToolCall, ...] = ()
     answers: tuple[str, ...] = ()
     sealed: bool = False
+    thoughts: tuple[Address, ...] = ()
+    hollow: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +114,7 @@ class Run:
     has_user: bool
 
 
-def _nothing(_: int) -> tuple[bytes, ...]:
+def _nothing(_: int) -> tuple[()]:
     return ()
 
 
@@ -123,6 +128,8 @@ class Conversation:
     `held`: names of fields that lean on state the upstream holds (`previous_response_id`, …).
     `said(index)`: one digest per part of what a message says, however it is packed, worked out
     when it is asked for; `prompt`: the same, where a plain string stands in place of messages.
+    `words(index)`: the texts that a user says in a message, with the way to each. `reminds`: the
+    dialect has a place for a text of ours behind results.
     """
 
     dialect: str
@@ -139,3 +146,5 @@ class Conversation:
     held: tuple[str, ...] = ()
     prompt: tuple[bytes, ...] = ()
     said: Callable[[int], tuple[bytes, ...]] = field(repr=False, compare=False, default=_nothing)
+    words: Callable[[int], tuple[Strand, ...]] = field(repr=False, compare=False, default=_nothing)
+    reminds: bool = False

@@ -11,7 +11,7 @@ The proof (`policies.prove`) reads the finished body afterwards and shares no co
 """
 
 from collections.abc import Callable, Container, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, assert_never
 
 from policies.conversation import Conversation, Piece, Strand, Unit
@@ -27,6 +27,7 @@ from policies.decision import (
 from policies.egress import Opened, screen_outbound
 from policies.envelope.plan import plan_frames
 from policies.openings import openings
+from policies.pins import pinned_now
 from policies.screening import Screen
 from policies.settings import Policies
 from policies.unicode_screen import report
@@ -72,8 +73,7 @@ def decide(
     """
     if watch is None:
         noted = _noted((), _unread(conversation, remembered))
-        plan = plan_frames(conversation, remembered, policies.envelope, draw)
-        return Decision(Leg.LOCAL, plan.frames, plan.policy_text, plan.adopted, noted=noted)
+        return _framed(Decision(Leg.LOCAL, noted=noted), conversation, remembered, policies, draw)
     pieces = (*watch.around, *conversation.pieces)
     result = screen_outbound(pieces, watch.screen, watch.known)
     noted = _noted(result.opened, _read(conversation, result.opened))
@@ -89,16 +89,46 @@ def decide(
             observed = findings
         case other:
             assert_never(other)
-    plan = plan_frames(conversation, remembered, policies.envelope, draw)
-    return Decision(
+    passed = Decision(
         Leg.CLOUD,
-        plan.frames,
-        plan.policy_text,
-        plan.adopted,
         observed=observed,
         clean=result.clean,
         screened=result.screened,
         noted=noted,
+    )
+    return _framed(passed, conversation, remembered, policies, draw)
+
+
+def _framed(
+    passed: Decision,
+    conversation: Conversation,
+    remembered: Remembered,
+    policies: Policies,
+    draw: Callable[[], str],
+) -> Decision:
+    """`passed` with the envelope, by the pins of the conversation or, for one that begins now, by
+    the settings in force."""
+    pins = remembered.pins or pinned_now(policies)
+    if not pins.writable:
+        # A newer version began this conversation; other bytes than its own would not do.
+        return replace(passed, refusal=Refusal("framing-failed"), screened=None)
+    plan = plan_frames(conversation, remembered, pins, draw)
+    begins = (
+        remembered.pins is None
+        and pins.envelope.enabled
+        and bool(conversation.messages or conversation.prompt)
+    )
+    return replace(
+        passed,
+        frames=plan.frames,
+        policy_text=plan.policy_text,
+        adopted=plan.adopted,
+        pins=replace(pins, explains=plan.explains) if begins else None,
+        turn=plan.turn,
+        anew=plan.anew,
+        removed=plan.removed,
+        hollow=plan.hollow,
+        placed=plan.placed,
     )
 
 

@@ -6,8 +6,10 @@ Owns the words between the policies and the gateway. It must not know how anythi
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Literal
 
-from policies.conversation import Unit
+from policies.conversation import Address, Unit
+from policies.pins import Pins
 
 
 class Leg(StrEnum):
@@ -28,21 +30,48 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class FrameRow:
-    """What must read the same on every later turn about one framed unit."""
+    """What must read the same on every later turn about one framed unit. `kept`: how many of its
+    characters are given, None for all."""
 
     nonce: str = field(repr=False)
     field: str
     intro: bool
+    kept: int | None = None
+    encode: Literal["raw", "json"] = "raw"
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
     """Frame the unit number `unit` of the conversation. `row` is the remembered one if `known`,
-    else a candidate that the ledger may overrule with the row of whoever came first."""
+    else a candidate that the ledger may overrule with the row of whoever came first. `late`: a
+    model has read the unit as it came; this frame holds in views that begin anew behind it."""
 
     unit: int
     row: FrameRow
     known: bool
+    late: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """Put `text` behind the message with the index `after`. It stands beside the unit number
+    `unit`, and repeats words of the string at `quotes`, or their beginning. `known`: remembered."""
+
+    after: int
+    text: str = field(repr=False)
+    unit: int
+    quotes: Address
+    known: bool
+
+
+class Turn(StrEnum):
+    """How the upstream reads a turn of the operator. `WITH`: with frames and the policy text.
+    `RAW`: as it came, because a model elsewhere has read what stands before it. `ANEW`: with frames
+    and the policy text, and without the thinking of all that stands before it."""
+
+    WITH = "with"
+    RAW = "raw"
+    ANEW = "anew"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +115,12 @@ class Refusal:
 class Decision:
     """What to do with a request.
 
-    `frames`: in the order of the units. `policy_text`: the paragraph goes after the leading system
-    text. `adopted`: units left as they came because a model elsewhere has read them so.
+    `frames`: in the order of the units. `policy_text`: the paragraph that goes after the leading
+    system text, empty for none. `adopted`: units that a model elsewhere has read as they came.
+    `pins`, `turn`, `anew`: what is to be remembered of the conversation, of its current turn, and
+    that the view begins anew at the newest run; None, None and False where nothing new is.
+    `removed`: the ways to thinking that is left out, `hollow` to messages of which nothing else
+    would be left. `placed`: texts of ours behind results.
     `observed`: findings that the owner chose only to watch. `clean`: digests of pieces newly found
     clean, to be remembered. `screened` is None on a local leg. `noted`: hidden characters and
     forged openings in what is new; they are told, and nothing is decided by them.
@@ -95,8 +128,14 @@ class Decision:
 
     leg: Leg
     frames: tuple[Frame, ...] = ()
-    policy_text: bool = False
+    policy_text: str = ""
     adopted: int = 0
+    pins: Pins | None = None
+    turn: Turn | None = None
+    anew: bool = False
+    removed: tuple[Address, ...] = ()
+    hollow: tuple[Address, ...] = ()
+    placed: tuple[Placed, ...] = ()
     refusal: Refusal | None = None
     observed: tuple[Finding, ...] = ()
     clean: tuple[bytes, ...] = ()
@@ -106,17 +145,30 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """What the ledger knows: unit number → its row. Units that it has never seen are absent."""
+    """What the ledger knows; what it has never seen is absent.
+
+    `rows`: unit number → its row, `late` the same in views that begin anew behind the unit.
+    `turns`: first message of a turn → how it is read. `anew`: messages at which a view began anew
+    within a turn. `placed`: unit number → text that stands beside it. `pins`: None before the first
+    request.
+    """
 
     rows: Mapping[int, FrameRow]
+    late: Mapping[int, FrameRow] = field(default_factory=dict)
+    turns: Mapping[int, Turn] = field(default_factory=dict)
+    anew: tuple[int, ...] = ()
+    placed: Mapping[int, str] = field(default_factory=dict)
+    pins: Pins | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
-    """The rows that hold after claiming, unit number → row: for each frame of the decision, the
-    row of whoever wrote first."""
+    """What holds after claiming. `rows`: unit number → row: for each frame of the decision, the
+    row of whoever wrote first. `agreed`: nobody else was first with other pins, another turn or
+    other placed texts; if not, the decision is made again."""
 
     rows: Mapping[int, FrameRow]
+    agreed: bool = True
 
     def texts(self, units: tuple[Unit, ...]) -> Mapping[int, str]:
         """Unit number → its text, for the units that are framed."""

@@ -4,9 +4,11 @@ Part of the proof, and as independent: it shares no code with what makes frames.
 where in a body a frame stands.
 """
 
+import json
 import re
 import unicodedata
 from collections.abc import Container, Mapping
+from dataclasses import replace
 
 from policies.decision import Claimed, FrameRow
 
@@ -19,12 +21,14 @@ _LONGEST_STEM = 2048
 _STEPS = 1 << 18
 _BLANK_LETTERS = "\u115f\u1160\u2800\u3164\uffa0"
 """Letters and symbols by their category of which nothing is seen: fillers, a braille blank."""
-_FRAME = re.compile(
-    r"\A(?:\[Data envelope \(code-owned\)\]: this message's nonce is (?P<intro>[0-9a-f]{32})\.\n)?"
+_SPELLED = (
+    r"(?:\[Data envelope \(code-owned\)\]: this message's nonce is (?P<intro>[0-9a-f]{32})\.\n)?"
     r"\[\[TRANSOM_DATA nonce=(?P<nonce>[0-9a-f]{32}) field=(?P<field>[A-Za-z0-9_.:-]{1,48})\]\]\n"
-    r"(?P<content>.*)\n\[\[END_TRANSOM_DATA nonce=(?P=nonce)\]\]\Z",
-    re.DOTALL,
+    r"(?P<content>.*?)\n\[\[END_TRANSOM_DATA nonce=(?P=nonce)\]\]"
+    r"(?:\n\[truncated by Transom: (?P<kept>[0-9]{1,10}) of (?P<length>[0-9]{1,10}) characters\])?"
 )
+_FRAME = re.compile(rf"\A{_SPELLED}\Z", re.DOTALL)
+_FRAME_WITHIN = re.compile(rf"\n{_SPELLED}\n", re.DOTALL)
 
 
 class Frames:
@@ -45,14 +49,47 @@ class Frames:
     def meet(self, came: str, sent: str) -> bool:
         """`sent` is a frame around `came` that was claimed and not met before; it is met now."""
         frame = _FRAME.match(sent)
-        if frame is None or frame["intro"] not in (None, frame["nonce"]):
+        if frame is None:
             return False
-        row = FrameRow(frame["nonce"], frame["field"], intro=frame["intro"] is not None)
-        number = self._number(row, came)
-        if number is None or row.nonce in came or not _neutralised(came, frame["content"]):
+        for row in _rows(frame):
+            number = self._number(row, came)
+            if number is not None and _holds(frame, row, came):
+                self._take(number, row, came)
+                return True
+        return False
+
+    def within(self, came: str, sent: str) -> bool:
+        """`sent` is `came` with claimed frames, each on lines of its own, round spans of it; they
+        are met now."""
+        at = done = 0
+        found: dict[int, tuple[FrameRow, str]] = {}
+        for frame in _FRAME_WITHIN.finditer(sent):
+            between = sent[done : frame.start()]
+            at += len(between)
+            number = self._span(frame, came, at, found)
+            if number is None or not came.startswith(between, at - len(between)):
+                return False
+            at += len(found[number][1])
+            done = frame.end()
+        if not found or came[at:] != sent[done:]:
             return False
-        self._take(number, row, came)
+        for number, (row, text) in found.items():
+            self._take(number, row, text)
         return True
+
+    def _span(
+        self, frame: re.Match[str], came: str, at: int, found: dict[int, tuple[FrameRow, str]]
+    ) -> int | None:
+        """The unit whose text stands in `came` from `at` on and in `frame`; it joins `found`."""
+        for row in _rows(frame):
+            for number in self._open.get(row, ()):
+                text = self._texts.get(number, "")
+                if number in found or not text or not came.startswith(text, at):
+                    continue
+                if _holds(frame, row, text):
+                    found[number] = row, text
+                    return number
+        return None
 
     def meet_again(self, known: Met) -> bool:
         """All frames of a message that was proved before are claimed now too, for the same texts;
@@ -79,6 +116,44 @@ class Frames:
         if not numbers:
             del self._open[row]
         self.met.append((row, text))
+
+
+def _rows(frame: re.Match[str]) -> tuple[FrameRow, ...]:
+    """The rows that may have made a frame; none where the intro names another nonce."""
+    intro, kept = frame["intro"], frame["kept"]
+    if intro not in (None, frame["nonce"]):
+        return ()
+    row = FrameRow(
+        frame["nonce"], frame["field"], intro is not None, None if kept is None else int(kept)
+    )
+    return row, replace(row, encode="json")
+
+
+def _holds(frame: re.Match[str], row: FrameRow, text: str) -> bool:
+    """What stands in `frame` is `text`, as `row` says that it is cut and encoded."""
+    content = frame["content"]
+    if row.nonce in text:
+        return False
+    if row.kept is not None:
+        if not 0 <= row.kept < len(text) or int(frame["length"]) != len(text):
+            return False
+        text = text[: row.kept]
+    if row.encode == "json":
+        value = _string(content)
+        if value is None or _STEM in content.casefold():
+            return False
+        content = value
+    return _neutralised(text, content)
+
+
+def _string(content: str) -> str | None:
+    """The text that `content` spells as one JSON string, in the one way that is ours."""
+    try:
+        value = json.loads(content)
+    except ValueError:
+        return None
+    same = isinstance(value, str) and json.dumps(value, ensure_ascii=False) == content
+    return value if same else None
 
 
 def _neutralised(text: str, content: str) -> bool:

@@ -9,21 +9,34 @@ what it leaves as, so it fits no other pair, and it counts only while every fram
 is claimed, for the same texts, by the request at hand.
 """
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, NoReturn, Protocol, final
 
 from policies import proof_json as own
+from policies.conversation import Address
 from policies.decision import Claimed, Screened
 from policies.proof_frames import Frames, Met
+from policies.proof_plan import Planned, is_thinking, repeats, says
+from policies.proof_reading import (
+    WRAPPING,
+    ProofFailed,
+    inner,
+    leaves,
+    less,
+    members,
+    parsed,
+    shown,
+)
+
+__all__ = ["Cleared", "Mark", "Marks", "ProofFailed", "nothing_to_prove", "prove", "unread"]
 
 _LISTS = ("messages", "input")
 _SYSTEM = ("system", "instructions")
-_WRAPPING = frozenset({"type", "text", "role", "content", "message", "input_text"})
 _ROLES = frozenset({"system", "developer"})
 _TOKEN: Final = object()
 _NO_MARKS: Final[Mapping[bytes, "Mark"]] = MappingProxyType({})
-_SHOWN = frozenset({"messages", "input", "system", "instructions", "tools", "model", "metadata"})
+_NO_PLAN: Final = Planned()
 
 
 @final
@@ -55,14 +68,6 @@ class Marks(Protocol):
     def get(self, digest: bytes, /) -> Mark | None:
         """The mark with this digest, if it is remembered."""
         ...
-
-
-class ProofFailed(Exception):
-    """The finished body holds something that was not accounted for. `place` is safe to show."""
-
-    def __init__(self, place: str) -> None:
-        super().__init__(f"not accounted for: {place or 'the body'}")
-        self.place = place
 
 
 @final
@@ -116,17 +121,19 @@ def prove(
     claimed: Claimed,
     authored: Container[str],
     marks: Marks = _NO_MARKS,
+    planned: Planned = _NO_PLAN,
 ) -> Cleared:
     """Check `body` against what the client sent and what was decided; the only way to `Cleared`.
 
     Every top-level member and message of `client_body` must stand in `body`, in order, either byte
     for byte or with strings put into the frames of `claimed` (unit number → row; `texts` holds the
-    units' texts) and nothing else changed; beside them only `authored` texts. Each must have a
+    units' texts) and nothing else changed; beside them only `authored` texts, and what is `planned`
+    to be placed or left out. Each must have a
     digest in `screened`: SHA-256 over `member:<key>\\0` or `message\\0` and its bytes. Every
     claimed frame must be there. `marks` are those of earlier proofs under the same `authored`; new
     ones are in `Cleared.marks`. Raises `ProofFailed` with the place that is not accounted for.
     """
-    proof = _Proof(screened, Frames(claimed, texts), authored, marks)
+    proof = _Proof(screened, Frames(claimed, texts), authored, marks, planned)
     proof.bodies(client_body, body)
     return Cleared(_TOKEN, body, "", tuple(proof.made))
 
@@ -135,38 +142,47 @@ class _Proof:
     """One check: what may stand in the body, and which frames were not met yet."""
 
     def __init__(
-        self, screened: Screened, frames: Frames, authored: Container[str], marks: Marks
+        self,
+        screened: Screened,
+        frames: Frames,
+        authored: Container[str],
+        marks: Marks,
+        planned: Planned,
     ) -> None:
         self.digests = screened.digests
         self.frames = frames
         self.authored = authored
         self.marks = marks
+        self.planned = planned
+        self.texts = len(planned.placed)
         self.made: list[Mark] = []
         self.placed = 0
 
     def bodies(self, came_body: bytes, sent_body: bytes) -> None:
-        came, sent = _members(came_body), _members(sent_body)
+        came, sent = members(came_body), members(sent_body)
         met = 0
         for key, raw in sent:
             if met < len(came) and came[met][0] == key:
                 self.member(key, came[met][1], raw)
                 met += 1
-            elif key not in _SYSTEM or not self.is_authored(_parsed(raw, key)):
-                raise ProofFailed(_shown(key))
+            elif key not in _SYSTEM or not self.is_authored(parsed(raw, key)):
+                raise ProofFailed(shown(key))
         if met < len(came):
-            raise ProofFailed(_shown(came[met][0]))
+            raise ProofFailed(shown(came[met][0]))
         if self.frames.left:
             raise ProofFailed("a frame that was claimed")
+        if self.texts:
+            raise ProofFailed("a text that was placed")
 
     def member(self, key: str, came: bytes, sent: bytes) -> None:
         if key in _LISTS and came[:1] == sent[:1] == b"[" and self.listed(key, came, sent):
             return
         if own.digest(b"member:" + key.encode() + b"\0", came) not in self.digests:
-            raise ProofFailed(_shown(key))
+            raise ProofFailed(shown(key))
         if came == sent:
             return
-        at = _shown(key)
-        before, after = _parsed(came, at), _parsed(sent, at)
+        at = shown(key)
+        before, after = parsed(came, at), parsed(sent, at)
         if not (key in _SYSTEM and self.system(before, after)):
             self.same(before, after, at)
 
@@ -183,29 +199,58 @@ class _Proof:
         met = 0
         for number, raw in enumerate(sent):
             at = f"{key}[{number}]"
+            if self.repeated(key, came, met - 1, raw, at):
+                continue
+            met = self.passed_over(key, came, met)
             expected = came[met] if met < len(came) else b""
             digest = own.digest(b"message\0", expected)
-            if raw != expected and not self.message(digest, expected, raw, at):
+            ways = self.planned.ways(key, met)
+            if (raw != expected or ways) and not self.message(digest, expected, raw, at, ways):
                 continue
             if met == len(came) or digest not in self.digests:
                 raise ProofFailed(at)
             met += 1
-        if met < len(came):
+        if (met := self.passed_over(key, came, met)) < len(came):
             raise ProofFailed(f"{key}[{met}]")
 
-    def message(self, digest: bytes, came: bytes, sent: bytes, at: str) -> bool:
-        """Whether `sent` is the message `came` with frames in it; False for one of our own."""
-        pair = own.digest(b"proved\0" + digest, sent)
+    def passed_over(self, key: str, came: Sequence[bytes], met: int) -> int:
+        """The next message that is not left out as a whole."""
+        while met < len(came) and self.planned.ways(key, met) == [()]:
+            at = f"{key}[{met}]"
+            if not is_thinking(parsed(came[met], at)):
+                raise ProofFailed(at)
+            met += 1
+        return met
+
+    def repeated(self, key: str, came: Sequence[bytes], behind: int, sent: bytes, at: str) -> bool:
+        """Whether `sent` repeats words of a user, as planned behind that message."""
+        for placed in self.planned.behind(behind):
+            if not says(parsed(sent, at), placed.text):
+                continue
+            match placed.quotes:
+                case (str(where), int(index), *way) if where == key and index < len(came):
+                    if repeats(placed.text, parsed(came[index], at), tuple(way)):
+                        self.texts -= 1
+                        return True
+            raise ProofFailed(at)
+        return False
+
+    def message(
+        self, digest: bytes, came: bytes, sent: bytes, at: str, ways: Sequence[Address]
+    ) -> bool:
+        """Whether `sent` is the message `came` with frames in it and without the thinking to which
+        `ways` lead; False for one of our own."""
+        pair = own.digest(b"proved\0" + repr(ways).encode() + digest, sent)
         mark = self.marks.get(pair)
         # SECURITY: a memory may err, so a mark says itself what it is for; and it says that the
         # pair was right under those frames, not that they are the frames of this request.
         if type(mark) is Mark and mark.digest == pair and self.frames.meet_again(mark.frames):
             return True
-        value = _parsed(sent, at)
+        value = parsed(sent, at)
         if self.is_authored(value):
             return False
         first, placed = len(self.frames.met), self.placed
-        self.same(_parsed(came, at), value, at)
+        self.same(less(parsed(came, at), ways, at), value, at)
         # Where a text of ours was placed, the mark would outlive a change of that text.
         if self.placed == placed:
             self.made.append(Mark(_TOKEN, pair, tuple(self.frames.met[first:])))
@@ -231,11 +276,12 @@ class _Proof:
                 if list(came) != list(sent):
                     raise ProofFailed(at)
                 for (key, before), after in zip(came.items(), sent.values(), strict=True):
-                    self.same(before, after, f"{at}.{_inner(key)}")
+                    self.same(before, after, f"{at}.{inner(key)}")
             case list(), list():
                 self.elements(came, sent, at)
             case str(), str() if type(came) is type(sent) is str:
-                if came != sent and not self.frames.meet(came, sent):
+                frames = self.frames
+                if came != sent and not frames.meet(came, sent) and not frames.within(came, sent):
                     self.inside(came, sent, at)
             case _:
                 # Numbers are kept as their own tokens: 1.0 is not 1, and -0 is not 0.
@@ -259,52 +305,14 @@ class _Proof:
         """Strings that are JSON objects themselves: the same rule for their leaves."""
         if not came.lstrip().startswith("{"):
             raise ProofFailed(at)
-        before, after = _parsed(came.encode(), at), _parsed(sent.encode(), at)
+        before, after = parsed(came.encode(), at), parsed(sent.encode(), at)
         self.same(before, after, at)
 
     def is_authored(self, value: object) -> bool:
         """Every text in it is one of ours, and there is at least one."""
-        texts = list(_leaves(value))
+        texts = list(leaves(value))
         authored = any(text in self.authored for text in texts) and all(
-            text in self.authored or text in _WRAPPING or text in _ROLES for text in texts
+            text in self.authored or text in WRAPPING or text in _ROLES for text in texts
         )
         self.placed += authored
         return authored
-
-
-def _leaves(value: object) -> Iterable[str]:
-    """Strings and keys of a value; anything else becomes a text that nobody wrote."""
-    match value:
-        case dict():
-            for key, inner in value.items():
-                yield key
-                yield from _leaves(inner)
-        case list():
-            for inner in value:
-                yield from _leaves(inner)
-        case str() if type(value) is str:
-            yield value
-        case _:
-            yield "\0"
-
-
-def _shown(key: str) -> str:
-    return key if key in _SHOWN else "*"
-
-
-def _inner(key: str) -> str:
-    return key if key in _WRAPPING or key in _SHOWN else "*"
-
-
-def _members(body: bytes) -> own.Members:
-    try:
-        return own.members(body)
-    except (ValueError, RecursionError):
-        raise ProofFailed("") from None
-
-
-def _parsed(raw: bytes, at: str) -> object:
-    try:
-        return own.parsed(raw)
-    except (ValueError, RecursionError):
-        raise ProofFailed(at) from None

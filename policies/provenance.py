@@ -24,13 +24,16 @@ def trust_of(source: str, rules: Iterable[ToolRule]) -> Trust:
     Rules are about tools: the first whose glob matches the whole name, in its own letter case,
     decides. No rule, no name, another kind of source, anything unknown: untrusted.
     """
+    rule = rule_of(source, rules)
+    return Trust.OPERATOR if rule is not None and rule.trust == "operator" else Trust.UNTRUSTED
+
+
+def rule_of(source: str, rules: Iterable[ToolRule]) -> ToolRule | None:
+    """The rule that holds for a source, None where there is none."""
     kind, _, name = source.partition(":")
     if kind != "tool" or not name:
-        return Trust.UNTRUSTED
-    for rule in rules:
-        if fnmatchcase(name, rule.match):
-            return Trust.OPERATOR if rule.trust == "operator" else Trust.UNTRUSTED
-    return Trust.UNTRUSTED
+        return None
+    return next((rule for rule in rules if fnmatchcase(name, rule.match)), None)
 
 
 def weakest(trusts: Iterable[Trust]) -> Trust:

@@ -14,12 +14,33 @@ def _help(sentence: str) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class ToolRule:
-    """How results of the tools whose name matches the glob `match` are treated; first match wins."""
+    """How results of the tools whose name matches the glob `match` are treated; the first wins."""
 
     match: str = field(metadata=_help("Glob over tool names, for example mail_*."))
     trust: Literal["untrusted", "operator"] = field(
         default="untrusted", metadata=_help("Results of operator tools are not framed.")
     )
+    encode: Literal["raw", "json"] = field(
+        default="raw",
+        metadata=_help(
+            "How results stand in their frame: as they came, or as one JSON string, for prose that "
+            "nobody copies from."
+        ),
+    )
+    max_chars: int | None = field(
+        default=None, metadata=_help("Most characters of a result; the rest is cut, and said so.")
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Also:
+    """Spans of user text that hold what others wrote, such as files or the output of a shell."""
+
+    client: str = field(
+        metadata=_help("Glob over client names whose user texts hold marked spans.")
+    )
+    open: str = field(metadata=_help("Literal that opens a span."))
+    close: str = field(metadata=_help("Literal that closes a span."))
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +49,13 @@ class Envelope:
 
     enabled: bool = field(default=True, metadata=_help("Put untrusted tool results into frames."))
     tools: tuple[ToolRule, ...] = ()
+    reminder: Literal["off", "request"] = field(
+        default="off",
+        metadata=_help(
+            "Repeat the operator's request after the newest results; never for Anthropic's API."
+        ),
+    )
+    also: tuple[Also, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,7 @@ from proxy.secrets_dir import SecretsDir
 from proxy.server import Listener
 from proxy.sessions import labelled
 from proxy.state import Store, open_store
+from proxy.sweeper import Sweeper
 from proxy.upstream import Outbound
 
 _FIXED = ("host", "port")
@@ -96,6 +97,7 @@ class Node:
             self.parts.secrets = fresh
             await stale.close()
         self.parts.outbound.reload(config.timeouts, tailnet=config.tailnet)
+        self.parts.ledger.keep = config.ledger_keep
         self.gateway.house = self.parts.house(config)
         changed = [f"listen.{name}" for name in _FIXED if _differ(old.listen, config.listen, name)]
         return (*changed, *(["state.url"] if old.state_url != config.state_url else []))
@@ -113,7 +115,10 @@ async def running(config: Config, *, key_file: Path | None = None) -> AsyncItera
         await stack.enter_async_context(outbound)
         secrets_dir = SecretsDir(config.secrets_dir)
         await secrets_dir.start()
-        ledger = Ledger(store, store.key)
+        ledger = Ledger(store, store.key, keep=config.ledger_keep)
+        sweeper = Sweeper(store, lambda: ledger.keep)
+        sweeper.start()
+        stack.push_async_callback(sweeper.close)
         apart = Apart()
         stack.callback(apart.close)
         parts = Parts(listener, store, outbound, secrets_dir, ledger, CleanMarks(), apart)

@@ -8,12 +8,11 @@ import asyncio
 import os
 import secrets
 import sys
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 from policies.decide import looks_inside
-from policies.decision import FrameRow
 from proxy import around
 from proxy.clean import CleanMarks
 from proxy.config import Config, UpstreamSettings
@@ -27,7 +26,7 @@ from proxy.refusals import said
 from proxy.routes import choose
 from proxy.secrets_dir import SecretsDir
 from proxy.state import StateRefused, Store, open_store
-from proxy.state.base import Claim
+from proxy.state.base import Claim, NoteClaim, Rows
 
 FINE, NOT_FINE, WRONG = 0, 1, 2
 _ZEROES = b"0" * 32
@@ -60,11 +59,16 @@ class _Untouched:
     def key(self) -> bytes:
         return self._store.key
 
-    async def frames(self, digests: Sequence[bytes]) -> Mapping[bytes, FrameRow]:
-        return await self._store.frames(digests)
+    async def read(
+        self, frames: Sequence[bytes], notes: Sequence[bytes] = (), *, refresh: float = 0.0
+    ) -> Rows:
+        return await self._store.read(frames, notes)
 
-    async def claim_frames(self, claims: Sequence[Claim]) -> Mapping[bytes, FrameRow]:
-        return dict(claims)
+    async def claim(self, frames: Iterable[Claim], notes: Iterable[NoteClaim] = ()) -> Rows:
+        return Rows(dict(frames), dict(notes))
+
+    async def expire(self, keep: float) -> int:
+        return 0
 
     async def close(self) -> None:
         await self._store.close()

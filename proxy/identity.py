@@ -27,11 +27,27 @@ def conversation_id(key: bytes, client: str, conversation: Conversation) -> byte
 def run_id(key: bytes, client: str, conversation: Conversation, run: Run) -> bytes:
     """32 bytes for a run: its conversation, what is said and answered in it, and how many equal
     runs stand before it."""
-    mine = _contents(conversation, run.start, run.stop)
-    earlier = (one for one in conversation.runs if one.start < run.start)
-    before = sum(_contents(conversation, one.start, one.stop) == mine for one in earlier)
+    return run_ids(key, client, conversation, [run])[run.start]
+
+
+def run_ids(
+    key: bytes, client: str, conversation: Conversation, wanted: Sequence[Run]
+) -> dict[int, bytes]:
+    """First message of a run → its `run_id`, for the `wanted` ones."""
     root = conversation_id(key, client, conversation)
-    return _digest(key, (b"run", root, b"%d" % before, *mine))
+    seen: Counter[tuple[bytes, ...]] = Counter()
+    asked = {run.start for run in wanted}
+    ids: dict[int, bytes] = {}
+    answer = {run.answers_call for run in wanted}
+    for run in conversation.runs:
+        # A run that answers equals none that does not, so what it says need not be looked at.
+        if run.answers_call not in answer:
+            continue
+        mine = _contents(conversation, run.start, run.stop)
+        if run.start in asked:
+            ids[run.start] = _digest(key, (b"run", root, b"%d" % seen[mine], *mine))
+        seen[mine] += 1
+    return ids
 
 
 def unit_ids(

@@ -1,66 +1,98 @@
-"""What must read the same next turn: each framed unit keeps the frame of its first day.
+"""What must read the same next turn: frames, pins, turns, placed texts keep their first day's form.
 
-Owns the memory in front of the store. It must not know frames' words, a dialect, or what makes two
-units the same (`identity`).
+Owns the memory in front of the store and the order of looking up. It must not know frames' words, a
+dialect, what makes two units the same (`identity`) or what follows from what is known
+(`policies.envelope`).
 """
 
+import time
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeVar
 
+from policies import pins as pinned
 from policies.conversation import Conversation
-from policies.decision import Claimed, Decision, FrameRow, Remembered
+from policies.decision import Claimed, Decision, FrameRow, Remembered, Turn
+from policies.envelope.epoch import is_strange
+from policies.envelope.remind import beside
 from proxy.errors import Refused
-from proxy.identity import unit_ids
-from proxy.state.base import StateError, Store
+from proxy.ledger_keys import Keys, keys_of, run_names
+from proxy.state.base import Rows, StateError, Store
 
 MOST_HITS = 16_384
 """Rows kept in memory, some 8 MB: a long conversation needs no read."""
 
+DAY = 86_400.0
+
+Value = TypeVar("Value", FrameRow, str)
+
 
 class Ledger:
     """Recall and claim over one store. All failures are `Refused("state-unavailable")`; what a
-    local leg does then is in `unclaimed`."""
+    local leg does then is in `unclaimed`. `keep`: seconds that rows live after their last use;
+    `clock`: seconds, however counted."""
 
-    def __init__(self, store: Store, key: bytes, *, most_hits: int = MOST_HITS) -> None:
+    def __init__(
+        self,
+        store: Store,
+        key: bytes,
+        *,
+        keep: float = 45 * DAY,
+        most_hits: int = MOST_HITS,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._store = store
         self._key = key
+        self._clock = clock
         self._most_hits = most_hits
-        self._hits: OrderedDict[bytes, FrameRow] = OrderedDict()
+        self._hits: OrderedDict[bytes, tuple[FrameRow | str, float]] = OrderedDict()
+        self.keep = keep
 
     async def recall(self, client: str, conversation: Conversation) -> Remembered:
-        """The rows of all units of `conversation` that were ever claimed for `client`, which is
-        the configured name, never a credential. At most one read."""
-        digests = self._digests(client, conversation, range(len(conversation.units)))
-        rows = {digest: row for digest in digests.values() if (row := self._hit(digest))}
-        missing = list(dict.fromkeys(one for one in digests.values() if one not in rows))
-        if missing:
-            try:
-                found = await self._store.frames(missing)
-            except StateError as error:
-                raise Refused("state-unavailable") from error
-            self._keep(found.items())
-            rows.update(found)
-        return Remembered(
-            {number: rows[digest] for number, digest in digests.items() if digest in rows}
+        """All that is known about the conversation, its turns and its units, of what was ever
+        claimed for `client`, which is the configured name, never a credential. One read at most as
+        long as everything was sent from here."""
+        keys = keys_of(self._key, client, conversation)
+        found = await self._look(
+            [*keys.units.values()], [keys.conversation, *self._turns(keys, conversation)]
         )
+        rows = {n: found.frames[one] for n, one in keys.units.items() if one in found.frames}
+        turns = {at: Turn(found.notes[one]) for at, one in keys.turns.items() if one in found.notes}
+        begun = found.notes.get(keys.conversation)
+        pins = None if begun is None else _pins(begun)
+        late: Mapping[int, FrameRow] = {}
+        anew: tuple[int, ...] = ()
+        placed: Mapping[int, str] = {}
+        if is_strange(conversation, rows, turns):
+            late, anew = await self._strange(client, conversation, keys)
+        if pins is not None and (behind := beside(conversation, pins.envelope.reminder)):
+            texts = await self._look((), [keys.placed(n) for n in behind])
+            known = ((n, texts.notes.get(keys.placed(n))) for n in behind)
+            placed = {number: text for number, text in known if text is not None}
+        return Remembered(rows, late, turns, anew, placed, pins)
 
     async def claim(self, client: str, conversation: Conversation, decision: Decision) -> Claimed:
-        """The rows that hold for all frames of `decision`. The new ones are written in one
+        """The rows that hold for all frames of `decision`. What is new is written in one
         transaction before this returns; where someone was first, the row of the first holds."""
         rows = {frame.unit: frame.row for frame in decision.frames if frame.known}
-        fresh = {frame.unit: frame.row for frame in decision.frames if not frame.known}
-        if not fresh:
+        fresh = [frame for frame in decision.frames if not frame.known]
+        if not fresh and not _noted(decision):
             return Claimed(rows)
-        digests = self._digests(client, conversation, fresh)
+        keys = keys_of(self._key, client, conversation)
+        digests = {f.unit: keys.late(f.unit) if f.late else keys.units[f.unit] for f in fresh}
+        notes = self._notes(client, conversation, decision, keys)
         try:
-            winners = await self._store.claim_frames(
-                [(digests[number], row) for number, row in fresh.items()]
+            winners = await self._store.claim(
+                [(digests[frame.unit], frame.row) for frame in fresh], notes.items()
             )
         except StateError as error:
             raise Refused("state-unavailable") from error
-        self._keep(winners.items())
-        rows.update({number: winners[digest] for number, digest in digests.items()})
-        return Claimed({frame.unit: rows[frame.unit] for frame in decision.frames})
+        self._keep(winners)
+        rows.update({number: winners.frames[digest] for number, digest in digests.items()})
+        return Claimed(
+            {frame.unit: rows[frame.unit] for frame in decision.frames},
+            agreed=all(winners.notes[digest] == value for digest, value in notes.items()),
+        )
 
     @staticmethod
     def unclaimed(decision: Decision) -> Claimed:
@@ -68,18 +100,100 @@ class Ledger:
         For a local leg whose ledger is down; the next turn will read differently."""
         return Claimed({frame.unit: frame.row for frame in decision.frames})
 
-    def _digests(
-        self, client: str, conversation: Conversation, wanted: Iterable[int]
-    ) -> dict[int, bytes]:
-        return unit_ids(self._key, client, conversation, wanted)
+    def _turns(self, keys: Keys, conversation: Conversation) -> Iterable[bytes]:
+        """The digests of the turns. Where nothing has to be explained or framed, and had not when
+        the conversation began, none was noted: a plain chat needs no read."""
+        hit = self._hits.get(keys.conversation)
+        plain = hit is not None and isinstance(hit[0], str) and not _pins(hit[0]).explains
+        return (
+            ()
+            if plain and not conversation.units and not conversation.tools
+            else keys.turns.values()
+        )
 
-    def _hit(self, digest: bytes) -> FrameRow | None:
-        row = self._hits.get(digest)
-        if row:
+    async def _strange(
+        self, client: str, conversation: Conversation, keys: Keys
+    ) -> tuple[Mapping[int, FrameRow], tuple[int, ...]]:
+        """Late rows by unit, and the messages at which a view began anew within a turn."""
+        late = {number: keys.late(number) for number in keys.units}
+        anew = [keys.anew(turn) for turn in keys.turns]
+        found = await self._look([*late.values()], anew)
+        starts: tuple[int, ...] = ()
+        if found.notes:
+            names = run_names(self._key, client, conversation)
+            begun = set(found.notes.values())
+            starts = tuple(at for at, name in names.items() if name in begun)
+        rows = {n: found.frames[one] for n, one in late.items() if one in found.frames}
+        return rows, starts
+
+    def _notes(
+        self, client: str, conversation: Conversation, decision: Decision, keys: Keys
+    ) -> dict[bytes, str]:
+        notes = {keys.placed(p.unit): p.text for p in decision.placed if not p.known}
+        if decision.pins is not None:
+            notes[keys.conversation] = pinned.dumped(decision.pins)
+        if decision.turn is not None:
+            notes[keys.turns[conversation.turn]] = decision.turn.value
+        if decision.anew:
+            newest = conversation.runs[-1].start
+            names = run_names(self._key, client, conversation)
+            notes[keys.anew(conversation.turn)] = names[newest]
+        return notes
+
+    async def _look(self, frames: Sequence[bytes], notes: Sequence[bytes]) -> Rows:
+        """What is known under the digests, from memory if it holds them; one read at most."""
+        refresh = min(DAY, self.keep / 2)
+        since = self._clock() - refresh
+        rows: dict[bytes, FrameRow] = {}
+        texts: dict[bytes, str] = {}
+        unknown_rows = self._hit(frames, since, rows, FrameRow)
+        unknown_texts = self._hit(notes, since, texts, str)
+        if unknown_rows or unknown_texts:
+            try:
+                found = await self._store.read(unknown_rows, unknown_texts, refresh=refresh)
+            except StateError as error:
+                raise Refused("state-unavailable") from error
+            self._keep(found)
+            rows.update(found.frames)
+            texts.update(found.notes)
+        return Rows(rows, texts)
+
+    def _hit(
+        self, digests: Sequence[bytes], since: float, into: dict[bytes, Value], kind: type[Value]
+    ) -> list[bytes]:
+        """Put what memory holds `into` a table; the digests that it does not hold. A hit that is
+        older than `since` is none, so that the store sees once a day what is still in use."""
+        missing: dict[bytes, None] = {}
+        for digest in digests:
+            hit = self._hits.get(digest)
+            if hit is not None and hit[1] >= since and isinstance(hit[0], kind):
+                self._hits.move_to_end(digest)
+                into[digest] = hit[0]
+            else:
+                missing[digest] = None
+        return [*missing]
+
+    def _keep(self, found: Rows) -> None:
+        now = self._clock()
+        both: Iterable[tuple[bytes, FrameRow | str]] = (
+            *found.frames.items(),
+            *found.notes.items(),
+        )
+        for digest, value in both:
+            self._hits[digest] = value, now
             self._hits.move_to_end(digest)
-        return row
-
-    def _keep(self, rows: Iterable[tuple[bytes, FrameRow]]) -> None:
-        self._hits.update(rows)
         while len(self._hits) > self._most_hits:
             self._hits.popitem(last=False)
+
+
+def _noted(decision: Decision) -> bool:
+    """Whether there is more to write than frames."""
+    new = any(not placed.known for placed in decision.placed)
+    return new or decision.pins is not None or decision.turn is not None or decision.anew
+
+
+def _pins(text: str) -> pinned.Pins:
+    try:
+        return pinned.loaded(text)
+    except ValueError as error:
+        raise Refused("state-unavailable") from error

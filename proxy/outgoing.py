@@ -9,10 +9,11 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from policies.authored import AUTHORED
+from policies.authored import AUTHORED, LEFT_OUT
 from policies.conversation import Conversation, Piece
 from policies.decide import UNASKED, Watch, decide, looks_inside
 from policies.decision import Claimed, Decision, FrameRow, Leg, Remembered
+from policies.proof_plan import Planned
 from policies.prove import Cleared, Mark, ProofFailed, prove
 from policies.screening import Screen
 from policies.settings import Policies
@@ -23,6 +24,7 @@ from proxy.errors import Refused
 from proxy.lazyjson import Document, Malformed, read
 from proxy.ledger import Ledger
 from proxy.memory import Memory
+from proxy.recollection import NOTHING, TRIES, Recollection
 
 PROVED_BYTES = 32 * 1024 * 1024
 """Bound of what is remembered of earlier proofs, texts included, though others hold them too."""
@@ -32,7 +34,6 @@ _MARK = 300  # bytes of one mark, or of one row in it, with their slots
 INLINE = 256 * 1024  # bytes; above, a screen with something new to read would hold the event loop
 
 _NO_BODY = Conversation("", "", False, (), (), 0, (), (), ())
-_AUTHORED = frozenset(AUTHORED.values())
 
 
 def draw() -> str:
@@ -99,31 +100,25 @@ class Workshop:
             return Outgoing(UNASKED, document.body)
         size = len(request.body)
         conversation = await self.apart.run(size, look, request.dialect, document)
-        remembered = await self._recall(request, conversation)
-        decision = await self._decide(request, conversation, remembered)
-        if decision.refusal is not None:
-            return Outgoing(decision)
-        claimed = await self._claim(request, conversation, decision)
-        return await self.apart.run(
-            size, _made, request, document, conversation, decision, claimed, self.proved
-        )
+        ledger = Recollection(self.ledger, self.policies, request.leg, request.client)
+        for _ in range(TRIES):
+            seen, remembered = await ledger.recall(conversation)
+            decision = await self._decide(request, seen, remembered)
+            if decision.refusal is not None:
+                return Outgoing(decision)
+            claimed = await ledger.claim(seen, decision)
+            if claimed.agreed:
+                return await self.apart.run(
+                    size, _made, request, document, seen, decision, claimed, self.proved
+                )
+        raise Refused("state-unavailable")
 
     def beside(self, pieces: Sequence[Piece]) -> Decision:
         """Whether what comes without a body may leave for a cloud: the decision about `pieces`
         alone, headers, path and query. Raises `Refused`."""
-        decision = self._decided(Watch(self.screen(), self.clean, pieces), _NO_BODY, Remembered({}))
+        decision = self._decided(Watch(self.screen(), self.clean, pieces), _NO_BODY, NOTHING)
         self.clean.add(decision.clean)
         return decision
-
-    async def _recall(self, request: Request, conversation: Conversation) -> Remembered:
-        if not conversation.units or not self.policies.envelope.enabled:
-            return Remembered({})
-        try:
-            return await self.ledger.recall(request.client, conversation)
-        except Refused:
-            if request.leg is Leg.CLOUD:
-                raise
-            return Remembered({})
 
     async def _decide(
         self, request: Request, conversation: Conversation, remembered: Remembered
@@ -154,18 +149,6 @@ class Workshop:
         except Malformed as wrong:
             raise _invalid(wrong) from None
 
-    async def _claim(
-        self, request: Request, conversation: Conversation, decision: Decision
-    ) -> Claimed:
-        if all(frame.known for frame in decision.frames):
-            return self.ledger.unclaimed(decision)
-        try:
-            return await self.ledger.claim(request.client, conversation, decision)
-        except Refused:
-            if request.leg is Leg.CLOUD:
-                raise
-            return self.ledger.unclaimed(decision)
-
 
 def _made(
     request: Request,
@@ -186,14 +169,21 @@ def _made(
             screened=decision.screened,
             texts=claimed.texts(conversation.units),
             claimed=claimed,
-            authored=_AUTHORED,
+            authored=_authored(decision),
             marks=proved,
+            planned=Planned(frozenset(decision.removed), decision.placed),
         )
     except ProofFailed as failed:
         raise Refused("proof-failed", places=f" ({failed})") from None
     for mark in cleared.marks:
         proved.put(mark.digest, mark, _MARK + sum(map(_cost, mark.frames)))
     return Outgoing(decision, body, cleared)
+
+
+def _authored(decision: Decision) -> frozenset[str]:
+    """The texts of the registry that were decided to stand in the body."""
+    decided = {decision.policy_text, LEFT_OUT if decision.hollow else ""}
+    return frozenset(AUTHORED.values()) & decided
 
 
 def _cost(framed: tuple[FrameRow, str]) -> int:

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from hashlib import sha256
 from typing import Any, Final
 
+from policies.conversation import Strand
+
 Said = tuple[bytes, ...]
 """One SHA-256 per part that says something, in order; parts of two messages simply follow."""
 
@@ -25,6 +27,26 @@ def said(value: object) -> Said:
     if not isinstance(value, dict):
         return tuple(_parts(value))
     return tuple(part for name in _CONTENTS for part in _parts(value.get(name, "")))
+
+
+def words_of(value: object) -> tuple[Strand, ...]:
+    """The texts of a parsed message of a user, with the ways to them from the message down. Texts
+    within results are not among them."""
+    content = value.get("content") if isinstance(value, dict) else None
+    match content:
+        case str():
+            found = [Strand(("content",), content)]
+        case list():
+            found = [
+                Strand(("content", index, "text"), item["text"])
+                for index, item in enumerate(content)
+                if isinstance(item, dict)
+                and item.get("type") in _TEXTS
+                and isinstance(item.get("text"), str)
+            ]
+        case _:
+            found = []
+    return tuple(strand for strand in found if strand.text)
 
 
 def text_digest(text: str) -> bytes:

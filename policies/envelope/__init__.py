@@ -4,10 +4,13 @@ Owns how a frame is made. It must not know where in a request text stands, nor w
 comes from: the nonce is drawn by whoever calls.
 """
 
+import json
 from collections.abc import Callable
+from typing import Literal
 
 from policies.envelope.markers import (
     CLOSE,
+    CUT_MARK,
     DEFAULT_FIELD,
     INTRO,
     OPEN,
@@ -43,12 +46,22 @@ def field_name(tool: str) -> str:
     return tool if is_field(tool) and neutralise(tool) == tool else DEFAULT_FIELD
 
 
-def wrap_untrusted(label: str, text: str, *, draw: Callable[[], str], intro: bool = False) -> str:
+def wrap_untrusted(
+    label: str,
+    text: str,
+    *,
+    draw: Callable[[], str],
+    intro: bool = False,
+    kept: int | None = None,
+    encode: Literal["raw", "json"] = "raw",
+) -> str:
     """Frame `text`, neutralised, under the field name of `label`.
 
     `draw` gives the nonce, 32 lower-case hex digits; it is called exactly once on every call. With
-    `intro` the line that names the nonce of the message comes first. `ValueError`: the nonce is
-    malformed, or stands in the text or the label, which a random one never does.
+    `intro` the line that names the nonce of the message comes first. With `kept` only so many
+    characters go into the frame, and behind it stands how many. With `encode="json"` the content is
+    one JSON string. `ValueError`: the nonce is malformed, or stands in the text or the label, which
+    a random one never does.
     """
     nonce = draw()
     if not is_nonce(nonce):
@@ -57,11 +70,14 @@ def wrap_untrusted(label: str, text: str, *, draw: Callable[[], str], intro: boo
     # SECURITY: text that holds the nonce was written by someone who knew it.
     if nonce in text or nonce in field:
         raise ValueError("the nonce of a frame stands in the text that it would frame")
-    lines = [
-        OPEN.format(nonce=nonce, field=field),
-        neutralise(text),
-        CLOSE.format(nonce=nonce),
-    ]
+    # Cut before neutralising: a mark that the cut takes apart is none.
+    content = neutralise(text if kept is None else text[:kept])
+    if encode == "json":
+        # Only quotes, backslashes and line ends change, so that no stem can come into being.
+        content = json.dumps(content, ensure_ascii=False)
+    lines = [OPEN.format(nonce=nonce, field=field), content, CLOSE.format(nonce=nonce)]
     if intro:
         lines.insert(0, INTRO.format(nonce=nonce))
+    if kept is not None:
+        lines.append(CUT_MARK.format(kept=kept, length=len(text)))
     return "\n".join(lines)

@@ -5,6 +5,9 @@ Owns the literals of CONTRACT "On the wire". It must not know what stands inside
 
 import re
 
+VERSION = "1"
+"""Moves with every change of a mark; conversations keep the version they began with."""
+
 STEM = "TRANSOM_DATA"
 """In both markers; text that cannot spell it can write neither."""
 
@@ -15,6 +18,9 @@ no underscore, so that with any neighbours it forms no stem again."""
 INTRO = "[Data envelope (code-owned)]: this message's nonce is {nonce}."
 OPEN = "[[TRANSOM_DATA nonce={nonce} field={field}]]"
 CLOSE = "[[END_TRANSOM_DATA nonce={nonce}]]"
+
+CUT_MARK = "[truncated by Transom: {kept} of {length} characters]"
+"""Stands behind the frame of a result of which only the first `kept` characters are given."""
 
 DEFAULT_FIELD = "tool_result"
 

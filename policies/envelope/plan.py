@@ -1,67 +1,139 @@
-"""Which units get a frame, with which nonce, and whether the policy text goes along.
+"""What of a conversation gets a frame, with which nonce, and what goes along.
 
-Owns the choice; it must not know how a frame is written or where rows are kept.
+Owns the choice; it must not know how a frame is written or where rows are kept. What a model
+elsewhere has read is judged in `epoch`.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from policies.conversation import Conversation, Unit
-from policies.decision import Frame, FrameRow, Remembered
+from policies.authored import POLICY_TEXTS
+from policies.conversation import Address, Conversation, Unit
+from policies.decision import Frame, FrameRow, Placed, Remembered, Turn
 from policies.envelope import field_name
-from policies.provenance import Trust, trust_of
-from policies.settings import Envelope
+from policies.envelope.epoch import Epoch, epoch_of, standing
+from policies.envelope.remind import reminders
+from policies.pins import Pins
+from policies.provenance import Trust, rule_of, trust_of
+from policies.settings import ToolRule
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """`frames` in the order of the units; `adopted` counts units that leave as they came."""
+    """The parts of a `Decision` that are the envelope's; see there. `explains`: the policy text is
+    due, whether or not it can be there yet."""
 
     frames: tuple[Frame, ...] = ()
-    policy_text: bool = False
+    policy_text: str = ""
     adopted: int = 0
+    turn: Turn | None = None
+    anew: bool = False
+    removed: tuple[Address, ...] = ()
+    hollow: tuple[Address, ...] = ()
+    placed: tuple[Placed, ...] = ()
+    explains: bool = False
 
 
 def plan_frames(
-    conversation: Conversation,
-    remembered: Remembered,
-    settings: Envelope,
-    draw: Callable[[], str],
+    conversation: Conversation, remembered: Remembered, pins: Pins, draw: Callable[[], str]
 ) -> Plan:
-    """Plan the frames of a request.
+    """Plan the frames of a request of a conversation with `pins`.
 
     A unit that the ledger knows keeps its row. A new unit gets a candidate: one nonce for all new
-    units of a message, the intro on the first of them. A unit that the ledger does not know
-    although a message of the model follows it was read elsewhere as it stands; it is adopted.
+    units of a message, the intro on the first of them.
     """
-    if not settings.enabled:
+    if not pins.envelope.enabled:
         return Plan()
+    rules = pins.envelope.tools
+    theirs = [
+        number
+        for number, unit in enumerate(conversation.units)
+        if trust_of(unit.source, rules) is not Trust.OPERATOR
+    ]
+    policy = pins.explains or _explains(conversation, remembered, theirs)
+    now = standing(conversation, remembered)
+    loose = any(
+        conversation.units[number].message < now.sealed
+        for number in _unknown(conversation, remembered, now, theirs)
+    )
+    epoch = epoch_of(conversation, remembered, loose=loose, policy=policy)
+    unknown = _unknown(conversation, remembered, epoch, theirs)
+    bare = {n for n in unknown if conversation.units[n].message < epoch.sealed}
+    adopted = sum(conversation.units[number].answered for number in unknown)
+    return Plan(
+        tuple(_frames(conversation, remembered, epoch, [*_but(unknown, bare)], rules, draw)),
+        POLICY_TEXTS[pins.policy] if policy and not epoch.raw else "",
+        adopted or int(epoch.raw),
+        epoch.turn,
+        epoch.anew,
+        epoch.left_out(conversation),
+        epoch.hollowed(conversation),
+        reminders(conversation, remembered, pins.envelope.reminder),
+        policy,
+    )
+
+
+def _explains(conversation: Conversation, remembered: Remembered, theirs: Sequence[int]) -> bool:
+    """Whether the policy text is due. Once there it stays, whatever a later request declares."""
+    begun = any(turn is not Turn.RAW for turn in remembered.turns.values())
+    return bool(conversation.tools or theirs or remembered.rows or begun)
+
+
+def _unknown(
+    conversation: Conversation, remembered: Remembered, epoch: Epoch, theirs: Sequence[int]
+) -> list[int]:
+    """The units to be framed that have no row in this view."""
+    units = conversation.units
+    return [n for n in theirs if epoch.row(n, units[n].message, remembered) is None]
+
+
+def _but(numbers: Sequence[int], bare: set[int]) -> Iterator[int]:
+    return (number for number in numbers if number not in bare)
+
+
+def _frames(
+    conversation: Conversation,
+    remembered: Remembered,
+    epoch: Epoch,
+    fresh: Sequence[int],
+    rules: Sequence[ToolRule],
+    draw: Callable[[], str],
+) -> list[Frame]:
+    """The frames of all units that have a row, and of the `fresh` ones, in order."""
     frames: list[Frame] = []
-    adopted = 0
-    fresh: dict[int, list[int]] = {}
+    together: dict[int, list[int]] = {}
+    for number in fresh:
+        together.setdefault(conversation.units[number].message, []).append(number)
     for number, unit in enumerate(conversation.units):
-        row = remembered.rows.get(number)
-        if row is not None:
+        if (row := epoch.row(number, unit.message, remembered)) is not None:
             frames.append(Frame(number, row, known=True))
-        elif trust_of(unit.source, settings.tools) is Trust.OPERATOR:
-            continue
-        elif unit.answered:
-            adopted += 1
-        else:
-            fresh.setdefault(unit.message, []).append(number)
-    for numbers in fresh.values():
-        frames.extend(_candidates(numbers, conversation.units, draw))
-    frames.sort(key=lambda frame: frame.unit)
-    return Plan(tuple(frames), bool(frames or conversation.tools), adopted)
+    for message, numbers in together.items():
+        for number, row in _candidates(numbers, conversation.units, rules, draw):
+            frames.append(Frame(number, row, known=False, late=message < epoch.start))
+    return sorted(frames, key=lambda frame: frame.unit)
 
 
 def _candidates(
-    numbers: list[int], units: tuple[Unit, ...], draw: Callable[[], str]
-) -> Iterator[Frame]:
+    numbers: Sequence[int],
+    units: Sequence[Unit],
+    rules: Sequence[ToolRule],
+    draw: Callable[[], str],
+) -> Iterator[tuple[int, FrameRow]]:
     """One nonce for the units of one message; drawn again while one of the texts holds it."""
     nonce = draw()
     while any(nonce in units[number].text for number in numbers):
         nonce = draw()
     for number in numbers:
-        row = FrameRow(nonce, field_name(units[number].tool), intro=number == numbers[0])
-        yield Frame(number, row, known=False)
+        unit = units[number]
+        rule = rule_of(unit.source, rules) or ToolRule("*")
+        cut = rule.max_chars is not None and len(unit.text) > rule.max_chars
+        yield (
+            number,
+            FrameRow(
+                nonce,
+                field_name(unit.tool),
+                intro=number == numbers[0],
+                kept=rule.max_chars if cut else None,
+                encode=rule.encode,
+            ),
+        )

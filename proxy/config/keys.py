@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
-from policies.settings import Egress, Envelope, ToolRule
+from policies.settings import Also, Egress, Envelope, ToolRule
 from proxy.config import shapes
 from proxy.config.addresses import Base
 from proxy.config.kinds import Kind, choice, duration, flag, many, pair, rate, size, whole
@@ -97,6 +97,18 @@ ON_HIT: Final = Key(
 ENVELOPE_ENABLED: Final = Key(
     "envelope.enabled", flag(), Envelope().enabled, help_of(Envelope, "enabled")
 )
+REMINDER: Final = Key(
+    "envelope.reminder",
+    choice("off", "request"),
+    Envelope().reminder,
+    help_of(Envelope, "reminder"),
+)
+LEDGER_KEEP: Final = Key(
+    "ledger.keep",
+    duration(3600),
+    "45d",
+    "How long frames are remembered after their last use.",
+)
 SESSION_HEADER: Final = Key(
     "session.header",
     shapes.HEADER_NAME,
@@ -126,14 +138,11 @@ SINGLE: Final[tuple[Key[object], ...]] = tuple(
             "Address of the owner's page.", inert=True),
         Key("owner.port", whole(0, 65535), 8788, "Port of the owner's page.", inert=True),
         STATE_URL,
-        Key("ledger.keep", duration(), "45d",
-            "How long frames are remembered after their last use.", inert=True),
+        LEDGER_KEEP,
         SECRETS_DIR, ON_HIT,
         Key("screen.opaque", choice("allow", "home"), "allow",
             "PDFs and the like that cannot be read.", now=("allow",)),
-        ENVELOPE_ENABLED,
-        Key("envelope.reminder", choice("off", "request"), "off",
-            "Repeat the operator's request after the newest results.", now=("off",)),
+        ENVELOPE_ENABLED, REMINDER,
         Key("minimality.mode", choice("strict", "dialogue", "off"), "off",
             "How much of the conversation may leave.", now=("off",)),
         Key("minimality.strategy", choice("drop", "elide", "home"), "drop",
@@ -228,6 +237,18 @@ TOOL_TRUST: Final = Key(
     "untrusted",
     help_of(ToolRule, "trust"),
 )
+TOOL_ENCODE: Final = Key("tool.encode", choice("raw", "json"), "raw", help_of(ToolRule, "encode"))
+TOOL_MAX_CHARS: Final = Key("tool.max_chars", whole(1, 10**9), None, help_of(ToolRule, "max_chars"))
+
+ALSO_CLIENT: Final = Key(
+    "envelope.also.client", shapes.GLOB, None, help_of(Also, "client"), required=True
+)
+ALSO_OPEN: Final = Key(
+    "envelope.also.open", shapes.WORDS, None, help_of(Also, "open"), required=True
+)
+ALSO_CLOSE: Final = Key(
+    "envelope.also.close", shapes.WORDS, None, help_of(Also, "close"), required=True
+)
 
 ARRAYS: Final[Mapping[str, tuple[Key[object], ...]]] = {
     "upstream": (UP_NAME, UP_LEG, UP_BASE_URL, UP_DIALECTS, UP_AUTH, UP_KEY, UP_MODEL),
@@ -241,20 +262,9 @@ ARRAYS: Final[Mapping[str, tuple[Key[object], ...]]] = {
     ),
     "client": (CLIENT_NAME, CLIENT_TOKEN),
     "tool": (
-        TOOL_MATCH, TOOL_TRUST,
-        Key("tool.encode", choice("raw", "json"), "raw",
-            "How results stand in their frame.", now=("raw",)),
-        Key("tool.max_chars", whole(1, 10**9), None,
-            "Most characters of a result; the rest is cut.", now=()),
+        TOOL_MATCH, TOOL_TRUST, TOOL_ENCODE, TOOL_MAX_CHARS,
         Key("tool.writes", flag(), False, "The tool changes something.", now=(False,)),
     ),
-    "envelope.also": (
-        Key("envelope.also.client", shapes.GLOB, None,
-            "Glob over client names whose user texts hold marked spans.", required=True, now=()),
-        Key("envelope.also.open", shapes.WORDS, None,
-            "Literal that opens a span.", required=True, now=()),
-        Key("envelope.also.close", shapes.WORDS, None,
-            "Literal that closes a span.", required=True, now=()),
-    ),
+    "envelope.also": (ALSO_CLIENT, ALSO_OPEN, ALSO_CLOSE),
 }  # fmt: skip
 """Tables that may stand several times, with the settings of each."""

@@ -109,14 +109,16 @@ def whole(least: int, most: int) -> Kind[int]:
     return Kind(expects, read, parse)
 
 
-def duration() -> Kind[float]:
-    """A time with its unit, in seconds: more than nothing, at most a year."""
+def duration(least: float = 0.0) -> Kind[float]:
+    """A time with its unit, in seconds: more than nothing and `least` or more, at most a year."""
     expects = 'a time such as "250ms", "10s", "5m", "2h" or "45d", at most "366d"'
+    if least:
+        expects += f", at least {least:g} seconds"
 
     def read(value: object) -> float:
         found = _DURATION.fullmatch(value) if isinstance(value, str) else None
         seconds = float(found[1]) * _SECONDS[found[2]] if found else 0.0
-        if 0.0 < seconds <= _LONGEST:
+        if 0.0 < seconds <= _LONGEST and seconds >= least:
             return seconds
         raise ValueError(_expected(expects, value))
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal, cast
 
 from policies.decision import Leg
-from policies.settings import Egress, Envelope, Policies, ToolRule
+from policies.settings import Also, Egress, Envelope, Policies, ToolRule
 from proxy.config import keys
 from proxy.config.checks import check
 from proxy.config.key_files import read_secret
@@ -81,6 +81,7 @@ def _build(reading: Reading, folder: Path, environ: Mapping[str, str]) -> Config
             idle=reading.get(keys.IDLE),
         ),
         state_url=reading.get(keys.STATE_URL) or _default_state(reading, environ),
+        ledger_keep=reading.get(keys.LEDGER_KEEP),
         secrets_dir=reading.get(keys.SECRETS_DIR),
         policies=_policies(reading),
         endpoints_open=frozenset(reading.get(keys.ENDPOINTS_OPEN)),
@@ -103,17 +104,36 @@ def _default_state(reading: Reading, environ: Mapping[str, str]) -> str:
 def _policies(reading: Reading) -> Policies:
     rules = tuple(rule for row in reading.rows("tool") if (rule := _tool(row)))
     on_hit = cast(Literal["refuse", "observe"], reading.get(keys.ON_HIT))
+    also = tuple(one for row in reading.rows("envelope.also") if (one := _also(row)))
+    reminder = cast(Literal["off", "request"], reading.get(keys.REMINDER))
     return Policies(
-        envelope=Envelope(enabled=reading.get(keys.ENVELOPE_ENABLED), tools=rules),
+        envelope=Envelope(reading.get(keys.ENVELOPE_ENABLED), rules, reminder, also),
         egress=Egress(on_hit=on_hit),
     )
 
 
 def _tool(row: Row) -> ToolRule | None:
     match, trust = row.get(keys.TOOL_MATCH), row.get(keys.TOOL_TRUST)
-    if match is None or trust is None:
+    encode, most = row.get(keys.TOOL_ENCODE), row.get(keys.TOOL_MAX_CHARS)
+    if match is None or trust is None or encode is None:
         return None
-    return ToolRule(match, cast(Literal["untrusted", "operator"], trust))
+    return ToolRule(
+        match,
+        cast(Literal["untrusted", "operator"], trust),
+        cast(Literal["raw", "json"], encode),
+        most,
+    )
+
+
+def _also(row: Row) -> Also | None:
+    client = row.get(keys.ALSO_CLIENT)
+    opening, closing = row.get(keys.ALSO_OPEN), row.get(keys.ALSO_CLOSE)
+    if client is None or opening is None or closing is None:
+        return None
+    if opening == closing:
+        row.complain(keys.ALSO_CLOSE, "must differ from open: nothing would tell where a span ends")
+        return None
+    return Also(client, opening, closing)
 
 
 def _route(row: Row) -> RouteSettings | None:

@@ -78,12 +78,13 @@ DEFAULT_UPSTREAMS = (
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """A valid configuration. `inert`: keys that were written but that this version does not act
-    on, in file order."""
+    """A valid configuration. `ledger_keep`: seconds. `inert`: keys that were written but that this
+    version does not act on, in file order."""
 
     listen: Listen = Listen()
     timeouts: Timeouts = Timeouts()
     state_url: str = "memory:"
+    ledger_keep: float = 45 * 86_400.0
     secrets_dir: str = ""
     policies: Policies = field(default_factory=Policies)
     endpoints_open: frozenset[str] = frozenset()

@@ -64,8 +64,10 @@ def read_message(node: Opened, notes: Notes) -> None:
     notes.spoken = notes.role == "assistant"
     content = members.get("content")
     if content is not None and content.kind is Kind.ARRAY:
-        for block in content.items():
+        blocks = content.items()
+        for block in blocks:
             _block(block, notes)
+        notes.hollow = 0 < len(notes.thoughts) == len(blocks)
     elif content is not None and content.kind is not Kind.STRING:
         notes.unknown_at(content)
     notes.origin = _origin(notes)
@@ -101,9 +103,11 @@ def _block(node: Opened, notes: Notes) -> None:
             notes.unknown_at(node)
         case "thinking":
             notes.sealed |= bool(members.text("signature"))
+            notes.thought_at(node)
         case "redacted_thinking":
             notes.sealed = True
             notes.opaque_at(node)
+            notes.thought_at(node)
         case "image":
             _image(node, members, notes)
         case "document" | "search_result" if not notes.spoken:

@@ -6,14 +6,14 @@ units are framed, nor where a body goes.
 
 from policies.conversation import Conversation
 from policies.decision import Claimed, Decision
-from policies.envelope import POLICY_TEXT
 from proxy.dialects import errors
 from proxy.dialects.anthropic_content import read_message
 from proxy.dialects.facts import FactStore
-from proxy.dialects.framing import Edit, joined, rendered
+from proxy.dialects.framing import rendered
 from proxy.dialects.glance import glance
 from proxy.dialects.notes import Notes, words
 from proxy.dialects.opened import Opened
+from proxy.dialects.placing import Edit, joined
 from proxy.dialects.view import Reading, view
 from proxy.lazyjson import Document, Insert, Kind, Member, Replace, dump
 
@@ -51,7 +51,8 @@ class AnthropicMessages:
         claimed: Claimed,
     ) -> bytes:
         """See `Dialect.render`."""
-        edits = _policy_text(document) if decision.policy_text else []
+        text = decision.policy_text
+        edits = _policy_text(document, text) if text else []
         finished = self.store.finished
         return rendered(document, conversation, decision, claimed, finished, edits)
 
@@ -66,12 +67,12 @@ class AnthropicMessages:
         return errors.anthropic_stream(status, code, message)
 
 
-def _policy_text(document: Document) -> list[Edit]:
+def _policy_text(document: Document, text: str) -> list[Edit]:
     """A further text block at the end of `system`, without `cache_control`: a breakpoint of the
     client's stays where it is, and there may be four of them at most. A `system` string becomes
     the first block, its raw bytes as they were; the API rejects blocks without text, so a blank
     string stays a string. A shape that is not known is left for the upstream to refuse."""
-    block = dump({"type": "text", "text": POLICY_TEXT})
+    block = dump({"type": "text", "text": text})
     system = document.root.get("system")
     if system is None:
         return [Member((), "system", b"[" + block + b"]")]
@@ -82,7 +83,7 @@ def _policy_text(document: Document) -> list[Edit]:
     if system.kind is not Kind.STRING:
         return []
     if not (system.text() or "").strip():
-        return [Replace(("system",), joined(system))]
+        return [Replace(("system",), joined(system, text))]
     first = b'{"type":"text","text":' + system.raw + b"},"
     return [Replace(("system",), b"[" + first + block + b"]")]
 

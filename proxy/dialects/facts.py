@@ -44,7 +44,8 @@ class Found(Struct, frozen=True, eq=False):
 
 class Facts(Struct, frozen=True, eq=False):
     """All that the view needs of one message or one top-level member. `spoken`: it is output of the
-    model, so it ends a run. Addresses start at the message (or member)."""
+    model, so it ends a run. `thoughts` and `hollow` are as in `policies.conversation.Message`.
+    Addresses start at the message (or member)."""
 
     role: str = ""
     origin: Origin = Origin.UNKNOWN
@@ -57,6 +58,8 @@ class Facts(Struct, frozen=True, eq=False):
     opaque: tuple[Address, ...] = ()
     unknown: tuple[Address, ...] = ()
     held: tuple[str, ...] = ()
+    thoughts: tuple[Address, ...] = ()
+    hollow: bool = False
     _said: list[Said] = field(default_factory=list)
     _placed: list[Message] = field(default_factory=list)
     _units: list[_Units] = field(default_factory=list)
@@ -96,6 +99,8 @@ class Facts(Struct, frozen=True, eq=False):
             self.calls,
             self.answers,
             self.sealed,
+            tuple([address + way for way in self.thoughts]),
+            self.hollow,
         )
         self._placed[:] = [message]
         return message
@@ -130,7 +135,7 @@ class Facts(Struct, frozen=True, eq=False):
 def size(facts: Facts) -> int:
     """Memory of `facts` in bytes, close enough for a bound: strings counted, tuples guessed."""
     parts = len(facts.answers) + len(facts.opaque) + len(facts.unknown) + len(facts.tools)
-    parts += 2 * (len(facts.found) + len(facts.calls))
+    parts += 2 * (len(facts.found) + len(facts.calls)) + len(facts.thoughts)
     total = _ENTRY + _PART * parts
     for found in facts.found:
         total += getsizeof(found.text) + getsizeof(found.source)

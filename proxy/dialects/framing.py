@@ -1,37 +1,24 @@
-"""Units are put into their frames, and the policy text into its place.
+"""Units are put into their frames.
 
-Owns the making of framed messages, the memory of finished ones, and the JSON that surrounds
-authored text (`SCAFFOLD` lists every string of it, so that the proof can know them). It must not
-know which places a dialect has, nor how a frame is written: `wrap_untrusted` alone makes frames.
+Owns the making of framed messages and the memory of finished ones. It must not know which places a
+dialect has, nor how a frame is written: `wrap_untrusted` alone makes frames.
 """
 
 from collections.abc import Sequence
 
 from policies.conversation import Address, Conversation, Unit
 from policies.decision import Claimed, Decision, FrameRow
-from policies.envelope import POLICY_TEXT, wrap_untrusted
-from proxy.dialects.runs import leading
+from policies.envelope import wrap_untrusted
+from proxy.dialects.placing import Edit, left_out
 from proxy.edits import Cut, exchange
 from proxy.errors import Refused
-from proxy.lazyjson import Document, Insert, Kind, Member, Node, Replace, dump, read, splice
+from proxy.lazyjson import Document, Node, Replace, dump, read, splice
 from proxy.memory import Memory
-
-Edit = Insert | Member | Replace
 
 _Framing = tuple[Unit, FrameRow]
 _DEPTH = 2  # of the address of a message: its list, its index
 _ENTRY = 300  # key, slot and bytes object of one finished message
 _PART = 300  # what one frame adds to the key
-
-BLANK_LINE = "\n\n"
-"""Stands between the client's own text and the policy text where they share a string."""
-
-SCAFFOLD = frozenset(
-    {"content", "developer", "input_text", "instructions", "message", "role", "system"}
-    | {"text", "type"}
-)
-"""Every key and value, authored text aside, that render may write into a body."""
-
 
 Finished = Memory[tuple[object, ...], bytes]
 """Digest of a client's message and how each of its units is framed → the message as it leaves."""
@@ -45,7 +32,8 @@ def rendered(
     finished: Finished,
     edits: Sequence[Edit] = (),
 ) -> bytes:
-    """The body with every frame of `decision` and with `edits`; without any, the identical object.
+    """The body with every frame of `decision`, without the thinking that it leaves out, and with
+    `edits`; without any of it, the identical object.
 
     A message that was framed alike before is taken from `finished` whole. Raises
     `Refused("framing-failed")` when a unit cannot be framed with the row it was given.
@@ -65,7 +53,7 @@ def rendered(
             raw = _framed_message(node, len(message.address), framings)
             finished.put(key, raw, len(raw) + _ENTRY + _PART * len(framings))
         cuts.append((*node.span, raw))
-    return splice(document, edits, cuts)
+    return splice(document, (*edits, *left_out(decision)), cuts)
 
 
 def node_at(node: Node, way: Address) -> Node:
@@ -75,24 +63,6 @@ def node_at(node: Node, way: Address) -> Node:
         assert below is not None
         node = below
     return node
-
-
-def own_message(document: Document, conversation: Conversation, key: str) -> list[Edit]:
-    """The policy text as a message of its own right behind the leading system and developer
-    messages in the list `key`, in the role of the last of them."""
-    listed = document.root.get(key)
-    if listed is None or listed.kind is not Kind.ARRAY:
-        return []
-    index = leading(conversation.messages)
-    role = conversation.messages[index - 1].role if index else "system"
-    return [Insert((key,), index, dump({"role": role, "content": POLICY_TEXT}))]
-
-
-def joined(node: Node) -> bytes:
-    """The client's string, its raw bytes as they were, then the policy text."""
-    if not node.text():
-        return dump(POLICY_TEXT)
-    return node.raw[:-1] + dump(BLANK_LINE + POLICY_TEXT)[1:]
 
 
 def _known(row: FrameRow | None) -> FrameRow:
@@ -105,7 +75,7 @@ def _known(row: FrameRow | None) -> FrameRow:
 def _alike(framing: _Framing) -> tuple[object, ...]:
     """All that a frame in a message of known bytes depends on."""
     unit, row = framing
-    return unit.address[_DEPTH:], unit.inner, row.nonce, row.field, row.intro
+    return unit.address[_DEPTH:], unit.inner, unit.span, row
 
 
 def _framed_message(node: Node, depth: int, framings: Sequence[_Framing]) -> bytes:
@@ -113,8 +83,12 @@ def _framed_message(node: Node, depth: int, framings: Sequence[_Framing]) -> byt
     start = node.offset
     cuts: list[Cut] = []
     inside: dict[Address, list[Edit]] = {}
+    parts: dict[Address, list[tuple[int, int, str]]] = {}
     for unit, row in framings:
         framed = _framed(unit, row)
+        if unit.span is not None:
+            parts.setdefault(unit.address, []).append((*unit.span, framed))
+            continue
         if unit.inner:
             inside.setdefault(unit.address, []).append(Replace(unit.inner, dump(framed)))
             continue
@@ -124,7 +98,20 @@ def _framed_message(node: Node, depth: int, framings: Sequence[_Framing]) -> byt
         at = node_at(node, address[depth:])
         text = splice(read((at.text() or "").encode()), leaves)
         cuts.append((at.offset - start, at.span[1] - start, dump(text.decode())))
+    for address, spans in parts.items():
+        at = node_at(node, address[depth:])
+        cuts.append((at.offset - start, at.span[1] - start, dump(_between(at.text() or "", spans))))
     return exchange(node.raw, cuts)
+
+
+def _between(text: str, spans: Sequence[tuple[int, int, str]]) -> str:
+    """`text` with each span exchanged for its frame, on lines of its own."""
+    pieces: list[str] = []
+    done = 0
+    for start, stop, framed in sorted(spans):
+        pieces += (text[done:start], "\n", framed, "\n")
+        done = stop
+    return "".join((*pieces, text[done:]))
 
 
 def _quoted(raw: bytes, text: str, framed: str) -> bytes:
@@ -139,6 +126,13 @@ def _quoted(raw: bytes, text: str, framed: str) -> bytes:
 def _framed(unit: Unit, row: FrameRow) -> str:
     # SECURITY: a unit whose frame cannot be made must never leave bare: refuse instead.
     try:
-        return wrap_untrusted(row.field, unit.text, draw=lambda: row.nonce, intro=row.intro)
+        return wrap_untrusted(
+            row.field,
+            unit.text,
+            draw=lambda: row.nonce,
+            intro=row.intro,
+            kept=row.kept,
+            encode=row.encode,
+        )
     except ValueError as error:
         raise Refused("framing-failed") from error

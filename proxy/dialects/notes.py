@@ -24,11 +24,13 @@ class Notes:
         "calls",
         "found",
         "held",
+        "hollow",
         "opaque",
         "origin",
         "role",
         "sealed",
         "spoken",
+        "thoughts",
         "tools",
         "unknown",
     )
@@ -47,6 +49,8 @@ class Notes:
         self.opaque: list[Address] = []
         self.unknown: list[Address] = []
         self.held: list[str] = []
+        self.thoughts: list[Address] = []
+        self.hollow = False
 
     def facts(self) -> Facts:
         """Everything noted, frozen."""
@@ -62,6 +66,8 @@ class Notes:
             tuple(self.opaque),
             tuple(self.unknown),
             tuple(dict.fromkeys(self.held)),
+            tuple(self.thoughts),
+            self.hollow,
         )
 
     def open(self, node: Opened, known: frozenset[str]) -> Fields:
@@ -102,6 +108,10 @@ class Notes:
     def opaque_at(self, node: Opened) -> None:
         """A value whose content cannot be read."""
         self.opaque.append(node.address[self._depth :])
+
+    def thought_at(self, node: Opened) -> None:
+        """Thinking of the model, which may be left out."""
+        self.thoughts.append(node.address[self._depth :])
 
     def held_if(self, name: str, node: Opened | None) -> None:
         """The field `name`, unless it is absent or null, leans on what the upstream holds."""

@@ -10,11 +10,12 @@ from policies.conversation import Conversation, Origin, ToolCall
 from policies.decision import Claimed, Decision
 from proxy.dialects import errors
 from proxy.dialects.facts import FactStore
-from proxy.dialects.framing import own_message, rendered
+from proxy.dialects.framing import rendered
 from proxy.dialects.glance import glance
 from proxy.dialects.notes import Notes, json_text, words
 from proxy.dialects.openai_chat import tool_names
 from proxy.dialects.opened import Opened
+from proxy.dialects.placing import own_message, reminders
 from proxy.dialects.view import Reading, view
 from proxy.lazyjson import Document, Kind
 
@@ -46,7 +47,14 @@ class OllamaChat:
     def __init__(self, store: FactStore | None = None) -> None:
         self.store = FactStore() if store is None else store
         self._reading = Reading(
-            self.name, "messages", _FIELDS, _message, _member, streams=True, named=True
+            self.name,
+            "messages",
+            _FIELDS,
+            _message,
+            _member,
+            streams=True,
+            named=True,
+            reminds=True,
         )
 
     def glance(self, document: Document) -> str:
@@ -65,7 +73,8 @@ class OllamaChat:
         claimed: Claimed,
     ) -> bytes:
         """See `Dialect.render`."""
-        edits = own_message(document, conversation, "messages") if decision.policy_text else []
+        edits = own_message(document, conversation, "messages", decision.policy_text)
+        edits += reminders(decision, "messages")
         finished = self.store.finished
         return rendered(document, conversation, decision, claimed, finished, edits)
 

@@ -10,10 +10,11 @@ from policies.conversation import Conversation, Origin, ToolCall
 from policies.decision import Claimed, Decision
 from proxy.dialects import errors
 from proxy.dialects.facts import FactStore
-from proxy.dialects.framing import own_message, rendered
+from proxy.dialects.framing import rendered
 from proxy.dialects.glance import glance
 from proxy.dialects.notes import Notes, first, json_text, words
 from proxy.dialects.opened import Fields, Opened
+from proxy.dialects.placing import own_message, reminders
 from proxy.dialects.view import Reading, view
 from proxy.lazyjson import Document, Kind
 
@@ -60,7 +61,7 @@ class OpenAIChat:
 
     def __init__(self, store: FactStore | None = None) -> None:
         self.store = FactStore() if store is None else store
-        self._reading = Reading(self.name, "messages", _FIELDS, _message, _member)
+        self._reading = Reading(self.name, "messages", _FIELDS, _message, _member, reminds=True)
 
     def glance(self, document: Document) -> str:
         """See `Dialect.glance`."""
@@ -78,7 +79,8 @@ class OpenAIChat:
         claimed: Claimed,
     ) -> bytes:
         """See `Dialect.render`."""
-        edits = own_message(document, conversation, "messages") if decision.policy_text else []
+        edits = own_message(document, conversation, "messages", decision.policy_text)
+        edits += reminders(decision, "messages")
         finished = self.store.finished
         return rendered(document, conversation, decision, claimed, finished, edits)
 
@@ -174,4 +176,6 @@ def _calls(members: Fields, notes: Notes) -> None:
     notes.held_if("audio", members.get("audio"))
     details = members.get("reasoning_details")
     # Routers put signed or encrypted reasoning of other vendors' models here.
-    notes.sealed = details is not None and details.kind is Kind.ARRAY and bool(details.items())
+    if details is not None and details.kind is Kind.ARRAY and details.items():
+        notes.sealed = True
+        notes.thought_at(details)

@@ -6,13 +6,13 @@ units are framed, nor where a body goes.
 
 from policies.conversation import Conversation
 from policies.decision import Claimed, Decision
-from policies.envelope import POLICY_TEXT
 from proxy.dialects import errors
 from proxy.dialects.facts import FactStore
-from proxy.dialects.framing import Edit, joined, rendered
+from proxy.dialects.framing import rendered
 from proxy.dialects.glance import glance
 from proxy.dialects.notes import Notes, words
 from proxy.dialects.opened import Opened
+from proxy.dialects.placing import Edit, joined
 from proxy.dialects.responses_items import read_item
 from proxy.dialects.responses_parts import tool_names
 from proxy.dialects.runs import leading
@@ -43,7 +43,9 @@ class OpenAIResponses:
 
     def __init__(self, store: FactStore | None = None) -> None:
         self.store = FactStore() if store is None else store
-        self._reading = Reading(self.name, "input", _FIELDS, read_item, _member, plain=True)
+        self._reading = Reading(
+            self.name, "input", _FIELDS, read_item, _member, plain=True, reminds=True
+        )
 
     def glance(self, document: Document) -> str:
         """See `Dialect.glance`."""
@@ -61,7 +63,9 @@ class OpenAIResponses:
         claimed: Claimed,
     ) -> bytes:
         """See `Dialect.render`."""
-        edits = _policy_text(document, conversation) if decision.policy_text else []
+        text = decision.policy_text
+        edits = _policy_text(document, conversation, text) if text else []
+        edits += _reminders(decision)
         finished = self.store.finished
         return rendered(document, conversation, decision, claimed, finished, edits)
 
@@ -76,7 +80,7 @@ class OpenAIResponses:
         return errors.responses_stream(status, code, message)
 
 
-def _policy_text(document: Document, conversation: Conversation) -> list[Edit]:
+def _policy_text(document: Document, conversation: Conversation, text: str) -> list[Edit]:
     """An own developer message behind the leading items. Where there is none, the text joins the
     `instructions`, behind a blank line; they are made where there is no list to put a message in.
     """
@@ -85,16 +89,24 @@ def _policy_text(document: Document, conversation: Conversation) -> list[Edit]:
     listed = items is not None and items.kind is Kind.ARRAY
     index = leading(conversation.messages)
     if not index and instructions is not None and instructions.kind is Kind.STRING:
-        return [Replace(("instructions",), joined(instructions))]
+        return [Replace(("instructions",), joined(instructions, text))]
     if listed:
-        part = {"type": "input_text", "text": POLICY_TEXT}
-        message = {"type": "message", "role": "developer", "content": [part]}
-        return [Insert(("input",), index, dump(message))]
+        return [Insert(("input",), index, dump(_said("developer", text)))]
     if instructions is None:
-        return [Member((), "instructions", dump(POLICY_TEXT))]
+        return [Member((), "instructions", dump(text))]
     if instructions.raw == b"null":
-        return [Replace(("instructions",), dump(POLICY_TEXT))]
+        return [Replace(("instructions",), dump(text))]
     return []
+
+
+def _reminders(decision: Decision) -> list[Edit]:
+    """The placed texts as messages of the user behind the results that they belong to."""
+    return [Insert(("input",), p.after + 1, dump(_said("user", p.text))) for p in decision.placed]
+
+
+def _said(role: str, text: str) -> dict[str, object]:
+    part = {"type": "input_text", "text": text}
+    return {"type": "message", "role": role, "content": [part]}
 
 
 def _member(key: str, node: Opened, notes: Notes) -> None:

@@ -148,6 +148,8 @@ def _encrypted(kind: str, members: Fields, notes: Notes) -> None:
     if content is not None and content.text():
         notes.opaque_at(content)
         notes.sealed = kind == "reasoning"
+    if notes.sealed:
+        notes.thoughts.append(())  # the item itself
 
 
 def _picture(kind: str, members: Fields, notes: Notes) -> None:

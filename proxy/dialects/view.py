@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from policies.conversation import Address, Conversation, Message, Piece, ToolCall, Unit
+from policies.conversation import Address, Conversation, Message, Piece, Strand, ToolCall, Unit
 from proxy.dialects.facts import Facts, FactStore, Found
 from proxy.dialects.notes import Notes
 from proxy.dialects.opened import Opened, opened
 from proxy.dialects.runs import leading, runs_of, turn_of
 from proxy.lazyjson import Document, Kind, Malformed, Node
-from proxy.said import Said, said
+from proxy.said import Said, said, words_of
 
 MESSAGE = b"message\0"
 """Salt of the digest of a message or item: its role in the body, part of what makes it equal."""
@@ -31,7 +31,8 @@ class Reading:
     known members. `message` and `member` note what one message, or one other member, says.
     `streams` is what an absent `stream` means. `named` says that a result's own word for its tool
     beats its call id, and that a result with neither answers the call at the same place. `plain`
-    says that one string may stand in place of the messages."""
+    says that one string may stand in place of the messages, `reminds` that a message of ours may
+    follow results."""
 
     dialect: str
     list_key: str
@@ -41,6 +42,7 @@ class Reading:
     streams: bool = False
     named: bool = False
     plain: bool = False
+    reminds: bool = False
 
 
 @dataclass(slots=True)
@@ -94,6 +96,8 @@ def view(document: Document, reading: Reading, store: FactStore) -> Conversation
         tuple(dict.fromkeys(name for _, fact in facts for name in fact.held)),
         seen.prompt,
         partial(_said, seen),
+        partial(_words, seen),
+        reading.reminds,
     )
 
 
@@ -175,6 +179,12 @@ def _read(new: Mapping[bytes, Node], reading: Reading, store: FactStore) -> dict
 
 def _said(seen: _Seen, index: int) -> Said:
     return seen.said[index].said(seen.nodes[index].value)
+
+
+def _words(seen: _Seen, index: int) -> tuple[Strand, ...]:
+    message = seen.messages[index]
+    found = words_of(seen.nodes[index].value()) if message.role == "user" else ()
+    return tuple(Strand(message.address + one.address, one.text) for one in found)
 
 
 def _units(seen: _Seen, reading: Reading) -> Iterator[Unit]:

@@ -4,7 +4,8 @@ Owns `Store` and the key of all digests. It must not know what a digest stands f
 the ledger's. One suite (`tests/contract/test_stores.py`) holds for every implementation.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from policies.decision import FrameRow
@@ -17,6 +18,9 @@ Clock = Callable[[], float]
 Claim = tuple[bytes, FrameRow]
 """Digest of a framed unit, and the row that is to hold for it unless there is one already."""
 
+NoteClaim = tuple[bytes, str]
+"""Digest of what a note is about, and its text, likewise."""
+
 
 class StateError(Exception):
     """State cannot be read or written right now. The words name the operation, never a value."""
@@ -24,6 +28,14 @@ class StateError(Exception):
 
 class StateRefused(Exception):
     """State cannot be used at all: start is refused. The words name the path and the way out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """What was found: digest → row of a frame, digest → text of a note."""
+
+    frames: Mapping[bytes, FrameRow] = field(default_factory=dict)
+    notes: Mapping[bytes, str] = field(default_factory=dict, repr=False)
 
 
 class Store(Protocol):
@@ -34,13 +46,22 @@ class Store(Protocol):
         """The state key, `KEY_BYTES` long: it keys every digest. Never logged."""
         ...
 
-    async def frames(self, digests: Sequence[bytes]) -> Mapping[bytes, FrameRow]:
-        """The rows that are known; digests without a row are absent. One read."""
+    async def read(
+        self, frames: Sequence[bytes], notes: Sequence[bytes] = (), *, refresh: float = 0.0
+    ) -> Rows:
+        """What is known; digests without a row are absent. One read. Rows that were last seen more
+        than `refresh` seconds ago count as seen now; with 0 that is left alone. Nobody waits for
+        it to be written down."""
         ...
 
-    async def claim_frames(self, claims: Sequence[Claim]) -> Mapping[bytes, FrameRow]:
+    async def claim(self, frames: Iterable[Claim], notes: Iterable[NoteClaim] = ()) -> Rows:
         """Write each row unless its digest has one; one transaction. Returns, for every digest,
         the row that holds: the first that was ever written, by whichever process."""
+        ...
+
+    async def expire(self, keep: float) -> int:
+        """Forget all rows that were last seen more than `keep` seconds ago, a bounded number in one
+        transaction. Returns how many went; call again until none does."""
         ...
 
     async def close(self) -> None:

@@ -1,18 +1,50 @@
 """State that lives as long as the process: `memory:`.
 
-Owns a bounded table. It must not outlive the process, so after a restart every framed result is
-unknown again.
+Owns bounded tables. It must not outlive the process, so after a restart everything is unknown
+again.
 """
 
 import secrets
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Generic, TypeVar
 
 from policies.decision import FrameRow
-from proxy.state.base import KEY_BYTES, Claim, Clock, StateError
+from proxy.state.base import KEY_BYTES, Claim, Clock, NoteClaim, Rows, StateError
 
 MOST = 200_000
-"""Rows that are kept, some 60 MB; beyond it the oldest go."""
+"""Rows that are kept in each table, some 60 MB; beyond it the oldest go."""
+
+Value = TypeVar("Value")
+
+
+class _Table(Generic[Value]):
+    """Digest → value and when it was last seen."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._rows: dict[bytes, tuple[Value, float]] = {}
+
+    def read(self, digests: Iterable[bytes], now: float, refresh: float) -> dict[bytes, Value]:
+        found = {digest: self._rows[digest] for digest in digests if digest in self._rows}
+        for digest, (value, seen) in found.items():
+            if refresh and seen < now - refresh:
+                self._rows[digest] = value, now
+        return {digest: value for digest, (value, _) in found.items()}
+
+    def claim(self, claims: Iterable[tuple[bytes, Value]], now: float) -> Mapping[bytes, Value]:
+        winners = {
+            digest: self._rows.setdefault(digest, (value, now))[0] for digest, value in claims
+        }
+        while len(self._rows) > self._most:
+            del self._rows[next(iter(self._rows))]
+        return winners
+
+    def expire(self, before: float) -> int:
+        old = [digest for digest, (_, seen) in self._rows.items() if seen < before]
+        for digest in old:
+            del self._rows[digest]
+        return len(old)
 
 
 class MemoryStore:
@@ -21,30 +53,33 @@ class MemoryStore:
     def __init__(self, *, clock: Clock = time.time, most: int = MOST) -> None:
         self._key = secrets.token_bytes(KEY_BYTES)
         self._clock = clock
-        self._most = most
-        self._rows: dict[bytes, tuple[FrameRow, float]] = {}
+        self._frames: _Table[FrameRow] = _Table(most)
+        self._notes: _Table[str] = _Table(most)
         self._open = True
 
     @property
     def key(self) -> bytes:
         return self._key
 
-    async def frames(self, digests: Sequence[bytes]) -> Mapping[bytes, FrameRow]:
-        self._check()
-        return {digest: self._rows[digest][0] for digest in digests if digest in self._rows}
+    async def read(
+        self, frames: Sequence[bytes], notes: Sequence[bytes] = (), *, refresh: float = 0.0
+    ) -> Rows:
+        now = self._now()
+        return Rows(self._frames.read(frames, now, refresh), self._notes.read(notes, now, refresh))
 
-    async def claim_frames(self, claims: Sequence[Claim]) -> Mapping[bytes, FrameRow]:
-        self._check()
-        now = self._clock()
-        winners = {digest: self._rows.setdefault(digest, (row, now))[0] for digest, row in claims}
-        while len(self._rows) > self._most:
-            del self._rows[next(iter(self._rows))]
-        return winners
+    async def claim(self, frames: Iterable[Claim], notes: Iterable[NoteClaim] = ()) -> Rows:
+        now = self._now()
+        return Rows(self._frames.claim(frames, now), self._notes.claim(notes, now))
+
+    async def expire(self, keep: float) -> int:
+        before = self._now() - keep
+        return self._frames.expire(before) + self._notes.expire(before)
 
     async def close(self) -> None:
         self._open = False
-        self._rows.clear()
+        self._frames, self._notes = _Table(0), _Table(0)
 
-    def _check(self) -> None:
+    def _now(self) -> float:
         if not self._open:
             raise StateError("the state is closed")
+        return self._clock()

@@ -18,7 +18,8 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (
         f"PRAGMA application_id = {APPLICATION_ID}",
         "CREATE TABLE meta (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID",
-        # `seen`: seconds since 1970 at which the row was written; what `ledger.keep` counts from.
+        # `seen`: seconds since 1970 at which the row was last used, to within a day; what
+        # `ledger.keep` counts from.
         """CREATE TABLE frames (
             digest BLOB PRIMARY KEY,
             nonce BLOB NOT NULL,
@@ -27,6 +28,18 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             seen INTEGER NOT NULL
         ) WITHOUT ROWID""",
         "CREATE INDEX frames_seen ON frames (seen)",
+    ),
+    (
+        "ALTER TABLE frames ADD COLUMN kept INTEGER",
+        "ALTER TABLE frames ADD COLUMN encode TEXT NOT NULL DEFAULT 'raw'",
+        # Pins of conversations, how turns are read, where a view began anew, texts that were
+        # placed: each under a digest of what it is about.
+        """CREATE TABLE conversations (
+            digest BLOB PRIMARY KEY,
+            value TEXT NOT NULL,
+            seen INTEGER NOT NULL
+        ) WITHOUT ROWID""",
+        "CREATE INDEX conversations_seen ON conversations (seen)",
     ),
 )
 

@@ -9,11 +9,11 @@ import contextlib
 import os
 import sqlite3
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from policies.decision import FrameRow
-from proxy.state.base import Claim, Clock, StateRefused
+from proxy.state import rows
+from proxy.state.base import Claim, Clock, NoteClaim, Rows, StateRefused
 from proxy.state.keyfile import load_key
 from proxy.state.schema import migrate
 from proxy.state.worker import Worker
@@ -23,8 +23,6 @@ BUSY_SECONDS = 2.0
 
 DEADLINE_SECONDS = 5.0
 """How long a request waits for its read or claim, queue included."""
-
-_CHUNK = 500
 
 
 class SqliteStore:
@@ -49,35 +47,32 @@ class SqliteStore:
     def key(self) -> bytes:
         return self._key
 
-    async def frames(self, digests: Sequence[bytes]) -> Mapping[bytes, FrameRow]:
-        return await self._reader.call(lambda connection: _select(connection, digests))
+    async def read(
+        self, frames: Sequence[bytes], notes: Sequence[bytes] = (), *, refresh: float = 0.0
+    ) -> Rows:
+        now = self._clock()
+        before = int(now - refresh) if refresh else 0
+        found, stale = await self._reader.call(
+            lambda connection: rows.select(connection, frames, notes, before)
+        )
+        if any(stale):
+            self._writer.post(lambda connection: rows.touch(connection, stale, int(now)))
+        return found
 
-    async def claim_frames(self, claims: Sequence[Claim]) -> Mapping[bytes, FrameRow]:
+    async def claim(self, frames: Iterable[Claim], notes: Iterable[NoteClaim] = ()) -> Rows:
         now = int(self._clock())
-        values = [
-            (digest, bytes.fromhex(row.nonce), row.field, row.intro, now) for digest, row in claims
-        ]
+        new_frames, new_notes = tuple(frames), tuple(notes)
+        return await self._writer.call(
+            lambda connection: rows.insert(connection, new_frames, new_notes, now)
+        )
 
-        def write(connection: sqlite3.Connection) -> Mapping[bytes, FrameRow]:
-            connection.executemany("INSERT OR IGNORE INTO frames VALUES (?, ?, ?, ?, ?)", values)
-            return _select(connection, [value[0] for value in values])
-
-        return await self._writer.call(write)
+    async def expire(self, keep: float) -> int:
+        before = int(self._clock() - keep)
+        return await self._writer.call(lambda connection: rows.delete(connection, before))
 
     async def close(self) -> None:
         await self._reader.close()
         await self._writer.close()
-
-
-def _select(connection: sqlite3.Connection, digests: Sequence[bytes]) -> dict[bytes, FrameRow]:
-    rows: dict[bytes, FrameRow] = {}
-    for start in range(0, len(digests), _CHUNK):
-        chunk = digests[start : start + _CHUNK]
-        marks = ",".join("?" * len(chunk))
-        query = f"SELECT digest, nonce, field, intro FROM frames WHERE digest IN ({marks})"  # noqa: S608 - only question marks
-        for digest, nonce, field, intro in connection.execute(query, chunk):
-            rows[digest] = FrameRow(nonce=nonce.hex(), field=field, intro=bool(intro))
-    return rows
 
 
 def _prepare(path: Path, key_file: Path) -> bytes:

@@ -57,6 +57,14 @@ class Worker:
         except TimeoutError:
             raise StateError("the state did not answer in time") from None
 
+    def post(self, work: Callable[[sqlite3.Connection], object]) -> None:
+        """Do `work` some time soon; nobody waits for it, and nobody misses it if it fails."""
+        if not self._closed:
+            loop = asyncio.get_running_loop()
+            future: asyncio.Future[object] = loop.create_future()
+            future.add_done_callback(asyncio.Future.exception)
+            self._jobs.put(_Job(work, loop, future))
+
     async def close(self) -> None:
         """Finish what is waiting, then end the thread."""
         if not self._closed:

@@ -235,11 +235,11 @@ def test_serve_hands_over_the_configuration(
     assert cli.run(["serve"]) == 0
     assert served[0]["path"] is None
     assert served[0]["config"] == served[0]["again"]
-    path = put(house / "c.toml", "[listen]\nport = 9\n[ledger]\nkeep = '1d'\n")
+    path = put(house / "c.toml", "[listen]\nport = 9\n[limits]\nmax_turns = 9\n")
     assert cli.run(["serve", "-c", str(path)]) == 0
     assert served[1]["path"] == path
     assert served[1]["again"].listen.port == 9
-    assert "warning: not acted on in this version: ledger.keep" in capsys.readouterr().err
+    assert "warning: not acted on in this version: limits.max_turns" in capsys.readouterr().err
 
 
 def test_serve_does_not_start_on_a_broken_configuration(

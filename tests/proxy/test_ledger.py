@@ -14,12 +14,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from policies.conversation import Conversation, Unit
-from policies.decision import Decision, Frame, FrameRow, Leg, Remembered
+from policies.conversation import Conversation, Message, Origin, Run, Unit
+from policies.decision import Decision, Frame, FrameRow, Leg, Placed, Remembered, Turn
+from policies.pins import Pins
+from policies.settings import Envelope
 from proxy.errors import Refused
-from proxy.ledger import Ledger
+from proxy.identity import unit_ids
+from proxy.ledger import DAY, Ledger
+from proxy.ledger_keys import keys_of
 from proxy.state import StateError, open_store
-from proxy.state.base import Claim
+from proxy.state.base import Claim, NoteClaim, Rows
 from proxy.state.memory import MemoryStore
 
 KEY = bytes(range(32))
@@ -43,34 +47,44 @@ def framed(rows: Iterable[FrameRow], known: Mapping[int, FrameRow] | None = None
     )
 
 
+def begun(decision: Decision) -> Decision:
+    """As with the first request of a conversation."""
+    return dataclasses.replace(decision, pins=Pins(Envelope()), turn=Turn.WITH)
+
+
 def row(number: int) -> FrameRow:
     return FrameRow(f"{number:032x}", "read", intro=number % 2 == 0)
 
 
 class Watched(MemoryStore):
-    """Counts calls."""
+    """Counts what is asked for in each call: frames, notes."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.reads: list[int] = []
-        self.writes: list[int] = []
+        self.reads: list[tuple[int, int]] = []
+        self.writes: list[tuple[int, int]] = []
 
-    async def frames(self, digests: Sequence[bytes]) -> Mapping[bytes, FrameRow]:
-        self.reads.append(len(digests))
-        return await super().frames(digests)
+    async def read(
+        self, frames: Sequence[bytes], notes: Sequence[bytes] = (), *, refresh: float = 0.0
+    ) -> Rows:
+        self.reads.append((len(frames), len(notes)))
+        return await super().read(frames, notes, refresh=refresh)
 
-    async def claim_frames(self, claims: Sequence[Claim]) -> Mapping[bytes, FrameRow]:
-        self.writes.append(len(claims))
-        return await super().claim_frames(claims)
+    async def claim(self, frames: Iterable[Claim], notes: Iterable[NoteClaim] = ()) -> Rows:
+        frames, notes = [*frames], [*notes]
+        self.writes.append((len(frames), len(notes)))
+        return await super().claim(frames, notes)
 
 
 class Broken(MemoryStore):
     """Can neither read nor write."""
 
-    async def frames(self, digests: Sequence[bytes]) -> Mapping[bytes, FrameRow]:
+    async def read(
+        self, frames: Sequence[bytes], notes: Sequence[bytes] = (), *, refresh: float = 0.0
+    ) -> Rows:
         raise StateError("the state failed: OperationalError")
 
-    async def claim_frames(self, claims: Sequence[Claim]) -> Mapping[bytes, FrameRow]:
+    async def claim(self, frames: Iterable[Claim], notes: Iterable[NoteClaim] = ()) -> Rows:
         raise StateError("the state did not answer in time")
 
 
@@ -93,12 +107,12 @@ async def test_known_rows_need_no_read_and_no_transaction() -> None:
     ledger = Ledger(store, KEY)
     turn = conversation(UNIT, dataclasses.replace(UNIT, part=1))
     await ledger.recall("laptop", turn)
-    await ledger.claim("laptop", turn, framed([row(1), row(2)]))
+    await ledger.claim("laptop", turn, begun(framed([row(1), row(2)])))
     remembered = await ledger.recall("laptop", turn)
     claimed = await ledger.claim("laptop", turn, framed([row(8), row(9)], remembered.rows))
     assert claimed.rows == {0: row(1), 1: row(2)}
     assert (await ledger.claim("laptop", turn, Decision(Leg.LOCAL))).rows == {}
-    assert (store.reads, store.writes) == ([2], [2])
+    assert (store.reads, store.writes) == ([(2, 2)], [(2, 2)])
 
 
 async def test_a_turn_reads_and_writes_only_what_is_new() -> None:
@@ -107,13 +121,13 @@ async def test_a_turn_reads_and_writes_only_what_is_new() -> None:
     store = Watched()
     ledger = Ledger(store, KEY)
     old = [dataclasses.replace(UNIT, call=f"c{number}") for number in range(5)]
-    await ledger.claim("laptop", conversation(*old), framed(map(row, range(5))))
+    await ledger.claim("laptop", conversation(*old), begun(framed(map(row, range(5)))))
     turn = conversation(*old, UNIT, dataclasses.replace(UNIT, part=1))
     remembered = await ledger.recall("laptop", turn)
     assert remembered.rows == {number: row(number) for number in range(5)}
     claimed = await ledger.claim("laptop", turn, framed(map(row, range(7)), remembered.rows))
     assert list(claimed.rows.items()) == [(number, row(number)) for number in range(7)]
-    assert (store.reads, store.writes) == ([2], [5, 2])
+    assert (store.reads, store.writes) == ([(2, 0)], [(5, 2), (2, 0)])
     assert claimed.texts(turn.units) == dict.fromkeys(range(7), "text")
 
 
@@ -208,27 +222,26 @@ async def test_no_two_identities_run_into_the_same_bytes(
     fields: list[tuple[str, str, str, str]], leaves: bool
 ) -> None:
     """Moving characters from one field to the next gives another unit."""
-    ledger = Ledger(MemoryStore(), KEY)
     units = [
         dataclasses.replace(UNIT, call=f"x{a}", tool=b, text=c, inner=(d,) if leaves else (d, 0))
         for a, b, c, d in fields
     ]
-    digests = ledger._digests("laptop", conversation(*units), range(len(units)))
+    digests = unit_ids(KEY, "laptop", conversation(*units), range(len(units)))
     assert all(one != other for one, other in combinations(digests.values(), 2))
 
 
 async def test_the_memory_in_front_is_bounded_and_keeps_what_is_used() -> None:
     """The oldest hit goes first; one that was asked for is not the oldest."""
     store = Watched()
-    ledger = Ledger(store, KEY, most_hits=2)
+    ledger = Ledger(store, KEY, most_hits=4)
     turns = [conversation(dataclasses.replace(UNIT, call=f"c{number}")) for number in range(3)]
     for number in (0, 1):
-        await ledger.claim("laptop", turns[number], framed([row(number)]))
+        await ledger.claim("laptop", turns[number], begun(framed([row(number)])))
     await ledger.recall("laptop", turns[0])
     await ledger.claim("laptop", turns[2], framed([row(2)]))
     for number in (0, 2, 1):
         assert (await ledger.recall("laptop", turns[number])).rows == {0: row(number)}
-    assert store.reads == [1]
+    assert store.reads == [(1, 0)]
 
 
 async def test_a_state_that_fails_is_a_refusal() -> None:
@@ -247,6 +260,134 @@ async def test_a_local_leg_can_go_on_with_fresh_nonces() -> None:
     """Without a ledger the proposed rows hold, for this request only."""
     ledger = Ledger(Broken(), KEY)
     assert ledger.unclaimed(framed([row(1), row(2)], {0: row(7)})).rows == {0: row(7), 1: row(2)}
+
+
+MESSAGES = tuple(
+    Message(n, ("messages", n), role, Origin.OPERATOR, b"", answers=("c",) * answers)
+    for n, (role, answers) in enumerate(
+        [("user", 0), ("assistant", 0), ("user", 1), ("assistant", 0)] * 2
+    )
+)
+SAID = ((b"hi",), (), (b"r",), (), (b"on",), (), (b"s",), ())
+RUNS = (
+    Run(0, 1, False, True),
+    Run(2, 3, True, True),
+    Run(4, 5, False, True),
+    Run(6, 7, True, True),
+)
+RESULTS = (
+    dataclasses.replace(UNIT, message=2, answered=True),
+    dataclasses.replace(UNIT, call="c2", message=6),
+)
+TALK = Conversation(
+    "d",
+    "m",
+    False,
+    MESSAGES[:7],
+    RUNS,
+    4,
+    RESULTS,
+    ("read",),
+    (),
+    said=SAID.__getitem__,
+    reminds=True,
+)
+
+
+async def test_pins_and_turns_come_back() -> None:
+    """What was noted at a conversation's first request and at a turn's is known ever after; who
+    was first is told to all others."""
+    store = MemoryStore()
+    ledger = Ledger(store, KEY)
+    pins = Pins(Envelope(reminder="request"))
+    noted = Decision(Leg.CLOUD, pins=pins, turn=Turn.ANEW)
+    assert (await ledger.claim("laptop", TALK, noted)).agreed
+    for one in (ledger, Ledger(store, KEY)):
+        remembered = await one.recall("laptop", TALK)
+        assert (remembered.pins, remembered.turns) == (pins, {4: Turn.ANEW})
+        assert (await one.claim("laptop", TALK, noted)).agreed
+        for other in (
+            dataclasses.replace(noted, turn=Turn.RAW),
+            dataclasses.replace(noted, pins=Pins(Envelope())),
+        ):
+            assert not (await one.claim("laptop", TALK, other)).agreed
+
+
+async def test_a_late_row_is_another_row_of_the_unit() -> None:
+    """A unit may read otherwise in views that begin anew behind it; each keeps its own frame."""
+    ledger = Ledger(MemoryStore(), KEY)
+    late = Decision(Leg.CLOUD, (Frame(0, row(1), known=False, late=True),), turn=Turn.ANEW)
+    assert (await ledger.claim("laptop", TALK, late)).rows == {0: row(1)}
+    remembered = await ledger.recall("laptop", TALK)
+    assert (remembered.rows, remembered.late) == ({}, {0: row(1)})
+    await ledger.claim("laptop", TALK, framed([row(2)]))
+    remembered = await ledger.recall("laptop", TALK)
+    assert (remembered.rows, remembered.late) == ({0: row(2)}, {0: row(1)})
+
+
+async def test_a_new_beginning_within_a_turn_is_found_again() -> None:
+    """It is kept by what is said in its run, so it is found wherever that has moved."""
+    ledger = Ledger(MemoryStore(), KEY)
+    assert (await ledger.claim("laptop", TALK, Decision(Leg.CLOUD, anew=True))).agreed
+    assert (await ledger.recall("laptop", TALK)).anew == (6,)
+    merged = dataclasses.replace(TALK, units=TALK.units[:1])
+    assert (await ledger.recall("laptop", merged)).anew == (6,)
+
+
+async def test_placed_texts_stand_beside_their_unit() -> None:
+    """A text comes back where the pins have a reminder, for this conversation alone."""
+    ledger = Ledger(MemoryStore(), KEY)
+    placed = (Placed(6, "[operator] on", 1, ("messages", 4, "content"), known=False),)
+    decision = Decision(Leg.CLOUD, pins=Pins(Envelope(reminder="request")), placed=placed)
+    assert (await ledger.claim("laptop", TALK, decision)).agreed
+    assert (await ledger.recall("laptop", TALK)).placed == {1: "[operator] on"}
+    other = (dataclasses.replace(placed[0], text="[operator] off"),)
+    assert not (
+        await ledger.claim("laptop", TALK, dataclasses.replace(decision, placed=other))
+    ).agreed
+    elsewhere = dataclasses.replace(TALK, said=((b"other",), *SAID[1:]).__getitem__)
+    assert (await ledger.recall("laptop", elsewhere)).placed == {}
+
+
+async def test_a_plain_chat_needs_no_read() -> None:
+    """Without tools and results nothing was ever noted of its turns, so nothing is asked for."""
+    store = Watched()
+    ledger = Ledger(store, KEY)
+    chat = dataclasses.replace(TALK, units=(), tools=())
+    await ledger.recall("laptop", chat)
+    await ledger.claim("laptop", chat, Decision(Leg.CLOUD, pins=Pins(Envelope())))
+    for _ in range(3):
+        assert (await ledger.recall("laptop", chat)).pins == Pins(Envelope())
+    assert store.reads == [(0, 3)]
+
+
+async def test_memory_asks_the_store_once_a_day() -> None:
+    """So the store sees what is in use, and the row of a used unit is never forgotten."""
+    now = [0.0]
+    store = Watched()
+    ledger = Ledger(store, KEY, clock=lambda: now[0])
+    turn = conversation(UNIT)
+    await ledger.claim("laptop", turn, begun(framed([row(1)])))
+    now[0] = DAY - 1
+    await ledger.recall("laptop", turn)
+    assert store.reads == []
+    now[0] = DAY + 1
+    assert (await ledger.recall("laptop", turn)).rows == {0: row(1)}
+    await ledger.recall("laptop", turn)
+    assert store.reads == [(1, 2)]
+    ledger.keep = 3600.0
+    now[0] += 1801
+    await ledger.recall("laptop", turn)
+    assert store.reads == [(1, 2), (1, 2)]
+
+
+async def test_pins_that_cannot_be_read_are_a_refusal() -> None:
+    """A damaged row is a state that cannot be used, not a conversation that begins."""
+    store = MemoryStore()
+    keys = keys_of(KEY, "laptop", TALK)
+    await store.claim([], [(keys.conversation, "{}")])
+    with pytest.raises(Refused, match="state-unavailable"):
+        await Ledger(store, KEY).recall("laptop", TALK)
 
 
 async def test_no_nonce_shows_in_what_is_printed() -> None:

@@ -130,13 +130,18 @@ def _ok() -> object:
 
 @DIALECTS
 async def test_result_that_a_model_has_read_elsewhere_is_adopted(dialect: str) -> None:
-    """Unknown to the ledger and followed by an answer: it leaves as it came, and that is told."""
+    """Unknown to the ledger and followed by an answer without thinking: it is framed at once, told
+    once, and from then on it reads the same."""
     body = BODIES[dialect]("The weather is fine.", after=True)
     async with staged() as stage:
         answer = await stage.post(PATHS[dialect], body)
         assert answer.headers["x-transom-notice"] == "adopted"
-        assert results(stage.upstream.requests[0].body) == ["The weather is fine."]
         assert [line["times"] for line in stage.events("notice")] == [1]
+        again = await stage.post(PATHS[dialect], body)
+        assert "x-transom-notice" not in again.headers
+        first, second = (one.body for one in stage.upstream.requests[-2:])
+        assert framed(results(first)[0]) is not None
+        assert first == second
 
 
 @DIALECTS
@@ -205,11 +210,11 @@ async def test_without_a_ledger_the_cloud_is_refused_and_home_goes_on(
     from proxy.state.base import StateError
     from proxy.state.memory import MemoryStore
 
-    async def broken(self: object, *args: object) -> object:
+    async def broken(self: object, *args: object, **how: object) -> object:
         raise StateError("reading")
 
-    monkeypatch.setattr(MemoryStore, "frames", broken)
-    monkeypatch.setattr(MemoryStore, "claim_frames", broken)
+    monkeypatch.setattr(MemoryStore, "read", broken)
+    monkeypatch.setattr(MemoryStore, "claim", broken)
     body = BODIES["anthropic_messages"]("fine")
     async with staged() as stage:
         answer = await stage.post("/v1/messages", body)

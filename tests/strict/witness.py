@@ -43,6 +43,7 @@ class Witness:
         """A request as the client sent it and as it arrived."""
         told_top, told = parts(client)
         read_top, read = parts(upstream)
+        told = _kept(told, read)
         added = len(read) - len(told)
         leading = _leading(told)
         theirs, ours = linked(b"", told_top), linked(b"", read_top)
@@ -55,6 +56,17 @@ class Witness:
             if self.seen.setdefault(theirs, ours) != ours:
                 self.broken.append(f"part {index} of {len(told)}")
                 return
+
+
+def _kept(told: list[Any], read: list[Any]) -> list[Any]:
+    """What the client told, without the thinking that did not arrive."""
+    arrived = [part for part in read if _is_thinking(part)]
+    return [part for part in told if not _is_thinking(part) or part in arrived]
+
+
+def _is_thinking(part: Any) -> bool:
+    block = part[1] if isinstance(part, list) else part
+    return block.get("type") in ("thinking", "redacted_thinking", "reasoning")
 
 
 def _leading(items: list[Any]) -> int:

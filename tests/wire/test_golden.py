@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from policies.authored import AUTHORED
+from policies.authored import AUTHORED, POLICY_TEXT
 from policies.conversation import Conversation
 from policies.decision import Claimed, Decision, Frame, FrameRow, Leg, Screened
 from policies.envelope import field_name, neutralise
@@ -37,7 +37,7 @@ def frames(conversation: Conversation) -> Iterator[Frame]:
 def rendered(dialect: str, body: bytes) -> tuple[bytes, Conversation, Claimed]:
     document = read(body)
     conversation = ALL[dialect].view(document)
-    decision = Decision(Leg.CLOUD, tuple(frames(conversation)), policy_text=True)
+    decision = Decision(Leg.CLOUD, tuple(frames(conversation)), policy_text=POLICY_TEXT)
     claimed = Claimed({frame.unit: frame.row for frame in decision.frames})
     return ALL[dialect].render(document, conversation, decision, claimed), conversation, claimed
 

@@ -4,10 +4,12 @@ from collections.abc import Callable
 
 from policies.conversation import Conversation, Unit
 from policies.decision import FrameRow, Remembered
+from policies.envelope import POLICY_TEXT
 from policies.envelope.plan import plan_frames
+from policies.pins import Pins
 from policies.settings import Envelope, ToolRule
 
-ON = Envelope()
+ON = Pins(Envelope())
 
 
 def units(*spec: tuple[str, int, bool]) -> tuple[Unit, ...]:
@@ -58,15 +60,16 @@ def test_a_nonce_that_the_text_holds_is_drawn_again() -> None:
 
 
 def test_adopted_trusted_and_switched_off() -> None:
-    """Read elsewhere: counted and left. Operator tools and a disabled envelope: left."""
+    """Read elsewhere, with no thinking behind it: framed at once, and counted. Operator tools and a
+    disabled envelope: left."""
     seen = conversation(units(("a", 1, True), ("b", 3, False)), ("read",))
-    plan = plan_frames(seen, Remembered({}), ON, drawing("n1"))
-    assert (len(plan.frames), plan.adopted, plan.policy_text) == (1, 1, True)
-    trusting = Envelope(tools=(ToolRule("re*", "operator"),))
+    plan = plan_frames(seen, Remembered({}), ON, drawing("n1", "n2"))
+    assert (len(plan.frames), plan.adopted, plan.policy_text) == (2, 1, POLICY_TEXT)
+    trusting = Pins(Envelope(tools=(ToolRule("re*", "operator"),)))
     plan = plan_frames(seen, Remembered({}), trusting, drawing())
-    assert (plan.frames, plan.adopted, plan.policy_text) == ((), 0, True)
-    off = plan_frames(seen, Remembered({}), Envelope(enabled=False), drawing())
-    assert (off.frames, off.adopted, off.policy_text) == ((), 0, False)
+    assert (plan.frames, plan.adopted, plan.policy_text) == ((), 0, POLICY_TEXT)
+    off = plan_frames(seen, Remembered({}), Pins(Envelope(enabled=False)), drawing())
+    assert (off.frames, off.adopted, off.policy_text) == ((), 0, "")
 
 
 def test_the_policy_text_comes_with_tools_or_frames_and_not_alone() -> None:

@@ -1,10 +1,11 @@
 """The paragraph in the system text."""
 
 import re
+from hashlib import sha256
 
-from policies.authored import AUTHORED, POLICY_TEXT
-from policies.envelope import INTRO, STEM
+from policies.envelope import INTRO, POLICY_TEXT, STEM
 from policies.envelope.neutralise import stems
+from policies.envelope.policy_text import POLICY_TEXTS, VERSION
 
 
 def test_the_policy_text_is_one_static_paragraph_that_spells_no_mark() -> None:
@@ -17,8 +18,8 @@ def test_the_policy_text_is_one_static_paragraph_that_spells_no_mark() -> None:
     assert len(POLICY_TEXT) < 1200
 
 
-def test_every_text_that_may_be_placed_is_registered_once() -> None:
-    """The registry cannot be changed and holds the policy text under its name."""
-    assert AUTHORED["policy"] is POLICY_TEXT
-    assert len(set(AUTHORED.values())) == len(AUTHORED)
-    assert not hasattr(AUTHORED, "__setitem__")
+def test_a_version_of_the_text_never_changes() -> None:
+    """Conversations that began with a version need its bytes for ever."""
+    digests = {version: sha256(text.encode()).hexdigest() for version, text in POLICY_TEXTS.items()}
+    assert digests == {"1": "0951215d3bd852f01aa3db50fc0236dd4b24adaf7dbd014e01f975597b6cfb02"}
+    assert POLICY_TEXTS[VERSION] is POLICY_TEXT

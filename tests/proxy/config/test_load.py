@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from policies.decision import Leg
-from policies.settings import Egress, Envelope, Policies, ToolRule
+from policies.settings import Also, Egress, Envelope, Policies, ToolRule
 from proxy.config import (
     ClientSettings,
     Config,
@@ -80,8 +80,15 @@ url = "memory:"
 [screen]
 secrets_dir = "/srv/secrets"
 on_hit = "observe"
+[ledger]
+keep = "2d"
 [envelope]
 enabled = false
+reminder = "request"
+[[envelope.also]]
+client = "lap*"
+open = "<file>"
+close = "</file>"
 [session]
 header = "X-Session"
 [endpoints]
@@ -116,14 +123,26 @@ match = "mail_*"
 trust = "operator"
 [[tool]]
 match = "*"
+encode = "json"
+max_chars = 20000
 """
     assert read(house, text, GW_KEY=CANARY) == Config(
         listen=Listen("::1", 0, ("box.lan",), ("http://localhost:3000",), 1024**2),
         timeouts=Timeouts(1.0, 120.0, 0.5),
         state_url="memory:",
+        ledger_keep=172_800.0,
         secrets_dir="/srv/secrets",
         policies=Policies(
-            Envelope(False, (ToolRule("mail_*", "operator"), ToolRule("*"))), Egress("observe")
+            Envelope(
+                False,
+                (
+                    ToolRule("mail_*", "operator"),
+                    ToolRule("*", encode="json", max_chars=20_000),
+                ),
+                "request",
+                (Also("lap*", "<file>", "</file>"),),
+            ),
+            Egress("observe"),
         ),
         endpoints_open=frozenset({"files", "batches"}),
         tailnet=True,
@@ -219,6 +238,11 @@ def test_a_setting_outside_its_table_is_shown_the_way(house: Path) -> None:
         ("[[client]]\nname='a'\n'x y'=1", "client[0].*: no such setting"),
         ("version = 2", "c.toml:1: version: expected a whole number from 1 to 1, got 2"),
         ("[a.b.c]\nx=1", "c.toml:1: a: no such setting"),
+        (
+            '[[envelope.also]]\nclient="a"\nopen="|"\nclose="|"',
+            "envelope.also[0].close: must differ from open",
+        ),
+        ("[ledger]\nkeep = '5m'", "ledger.keep: expected a time"),
     ],
 )
 def test_shapes_that_are_wrong(house: Path, text: str, problem: str) -> None:
@@ -237,17 +261,11 @@ def test_shapes_that_are_wrong(house: Path, text: str, problem: str) -> None:
         ),
         ('[screen]\non_hit = "home"', "screen.on_hit: not in this version"),
         ('[screen]\nopaque = "home"', "screen.opaque: not in this version"),
-        ('[envelope]\nreminder = "request"', "envelope.reminder: not in this version"),
         ('[minimality]\nmode = "dialogue"', 'minimality.mode: not in this version; write "off"'),
         ('[minimality]\nstrategy = "home"', "minimality.strategy: not in this version"),
         (
             "[minimality]\nmax_outbound_chars = 5",
             "chars: not in this version; write 0",
-        ),
-        ('[[tool]]\nmatch="a"\nencode="json"', 'tool[0].encode: not in this version; write "raw"'),
-        (
-            '[[tool]]\nmatch="a"\nmax_chars=9',
-            "[0].max_chars: not in this version; leave it out",
         ),
         ('[[tool]]\nmatch="a"\nwrites=true', "tool[0].writes: not in this version; write false"),
         ('[[route]]\nupstream="home"\nprefer="local"', "route[0].prefer: not in this version"),
@@ -255,10 +273,6 @@ def test_shapes_that_are_wrong(house: Path, text: str, problem: str) -> None:
         (
             '[[route]]\nupstream="home"\nminimality="off"',
             "[0].minimality: not in this version",
-        ),
-        (
-            '[[envelope.also]]\nclient="a"\nopen="<"\nclose=">"',
-            "envelope.also[0].open: not in this version",
         ),
         ("[[envelope.also]]", "envelope.also[0].client: is missing"),
         ('profile = "paranoid"', "profile: expected private, balanced or relay"),
@@ -310,12 +324,12 @@ writes = false
 """
     config = read(house, text, TRANSOM_FALLBACK__UPSTREAM="home")
     assert set(config.inert) == {
-        "timeouts.home_first_byte", "owner.host", "owner.port", "ledger.keep", "limits.max_turns",
+        "timeouts.home_first_byte", "owner.host", "owner.port", "limits.max_turns",
         "limits.style", "limits.same_result", "limits.polling", "limits.cycle",
         "limits.read_only", "limits.result_bytes", "limits.requests", "fallback.upstream",
         "fallback.explain", "upstream[0].model",
     }  # fmt: skip
-    assert len(config.inert) == 15
+    assert len(config.inert) == 14
     assert config.upstreams[0].model == "qwen3:8b"
     assert "soft limit first" in wrong(house, "[limits]\nsame_result = [8, 5]\n")[0]
 

@@ -12,14 +12,14 @@ from policies.decision import Claimed, Decision, Frame, FrameRow, Leg, Screened
 from policies.envelope import POLICY_TEXT, wrap_untrusted
 from policies.prove import prove
 from proxy.dialects import ALL
-from proxy.dialects.framing import BLANK_LINE, SCAFFOLD
+from proxy.dialects.placing import BLANK_LINE, SCAFFOLD
 from proxy.errors import Refused
 from proxy.lazyjson import read
 
 NONCE = "0123456789abcdef" * 2
 ROW = FrameRow(NONCE, "f", intro=False)
 NOTHING = Decision(Leg.CLOUD)
-PLACED = Decision(Leg.CLOUD, policy_text=True)
+PLACED = Decision(Leg.CLOUD, policy_text=POLICY_TEXT)
 BLOCK = {"type": "text", "text": POLICY_TEXT}
 
 
@@ -273,7 +273,7 @@ def test_the_proof_accounts_for_every_rewritten_body(
         for number, _ in enumerate(conversation.units)
     }
     frames = tuple(Frame(number, row, known=False) for number, row in rows.items())
-    decision = Decision(Leg.CLOUD, frames, policy_text=True)
+    decision = Decision(Leg.CLOUD, frames, policy_text=POLICY_TEXT)
     sent = ALL[dialect].render(document, conversation, decision, Claimed(rows))
     strands = [strand.text for piece in conversation.pieces for strand in piece.strands()]
     cleared = prove(

@@ -35,8 +35,8 @@ async def test_memory_forgets_the_oldest_beyond_its_limit() -> None:
     store = MemoryStore(most=10)
     rows = {bytes([n]): FrameRow(f"{n:032x}", "read", intro=False) for n in range(25)}
     for claim in rows.items():
-        await store.claim_frames([claim])
-    assert list(await store.frames(list(rows))) == [bytes([n]) for n in range(15, 25)]
+        await store.claim([claim])
+    assert list((await store.read(list(rows))).frames) == [bytes([n]) for n in range(15, 25)]
 
 
 async def test_every_memory_store_has_its_own_key(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ def raw(path: Path) -> Iterator[sqlite3.Connection]:
 async def used(path: Path, **options: Path) -> bytes:
     """Open, claim, close; the key."""
     store = SqliteStore(path, **options)
-    await store.claim_frames([(DIGEST, ROW)])
+    await store.claim([(DIGEST, ROW)])
     await store.close()
     return store.key
 
@@ -46,7 +46,7 @@ async def test_only_the_owner_can_read_what_is_written(path: Path) -> None:
     before = os.umask(0)
     try:
         store = SqliteStore(path)
-        await store.claim_frames([(DIGEST, ROW)])
+        await store.claim([(DIGEST, ROW)])
         names = {file.name: stat.S_IMODE(file.stat().st_mode) for file in path.parent.iterdir()}
         await store.close()
     finally:
@@ -70,7 +70,7 @@ async def test_rows_and_key_outlive_the_process(path: Path) -> None:
     key = await used(path)
     store = open_store(f"sqlite://{path}")
     assert store.key == key
-    assert dict(await store.frames([DIGEST])) == {DIGEST: ROW}
+    assert dict((await store.read([DIGEST])).frames) == {DIGEST: ROW}
     await store.close()
 
 
@@ -78,8 +78,8 @@ async def test_the_clock_is_the_one_that_was_given(path: Path) -> None:
     """`seen` is whole seconds of the clock passed in, at the first write."""
     ticks = iter([1000.7, 2000.7])
     store = SqliteStore(path, clock=lambda: next(ticks))
-    await store.claim_frames([(DIGEST, ROW)])
-    await store.claim_frames([(DIGEST, ROW)])
+    await store.claim([(DIGEST, ROW)])
+    await store.claim([(DIGEST, ROW)])
     await store.close()
     with raw(path) as connection:
         assert connection.execute("SELECT seen FROM frames").fetchall() == [(1000,)]
@@ -218,15 +218,31 @@ async def test_a_migration_runs_once_and_whole(path: Path, monkeypatch: pytest.M
     with pytest.raises(StateRefused, match="cannot be opened"):
         SqliteStore(path)
     with raw(path) as connection:
-        assert connection.execute("PRAGMA user_version").fetchone() == (1,)
+        assert connection.execute("PRAGMA user_version").fetchone() == (len(steps),)
         assert not connection.execute("SELECT 1 FROM sqlite_master WHERE name='more'").fetchall()
     monkeypatch.setattr(schema_module, "MIGRATIONS", (*steps, ("CREATE TABLE more (x)",)))
     for _ in range(2):
         store = SqliteStore(path)
-        assert dict(await store.frames([DIGEST])) == {DIGEST: ROW}
+        assert dict((await store.read([DIGEST])).frames) == {DIGEST: ROW}
         await store.close()
     with raw(path) as connection:
-        assert connection.execute("PRAGMA user_version").fetchone() == (2,)
+        assert connection.execute("PRAGMA user_version").fetchone() == (len(steps) + 1,)
+
+
+async def test_frames_of_the_first_version_are_kept(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A database of the first version is brought up to date: its rows give the whole text, raw."""
+    steps = schema_module.MIGRATIONS
+    monkeypatch.setattr(schema_module, "MIGRATIONS", steps[:1])
+    await SqliteStore(path).close()
+    with raw(path) as connection:
+        values = (DIGEST, bytes.fromhex(ROW.nonce), ROW.field, ROW.intro, 1)
+        connection.execute("INSERT INTO frames VALUES (?, ?, ?, ?, ?)", values)
+    monkeypatch.setattr(schema_module, "MIGRATIONS", steps)
+    store = SqliteStore(path)
+    assert dict((await store.read([DIGEST])).frames) == {DIGEST: ROW}
+    await store.close()
 
 
 async def test_a_file_system_without_wal_stops_the_start(
@@ -272,16 +288,15 @@ async def test_a_lock_at_the_start_is_waited_for(
 async def test_a_failing_write_is_a_typed_error_and_passes(path: Path) -> None:
     """While another process holds the lock too long, claims fail; afterwards they work again."""
     store = SqliteStore(path)
-    await store.claim_frames([(DIGEST, ROW)])
+    await store.claim([(DIGEST, ROW)])
     with raw(path) as holder:
-        holder.execute("DROP TABLE frames")
+        holder.execute("ALTER TABLE frames RENAME TO gone")
         with pytest.raises(StateError, match="OperationalError"):
-            await store.claim_frames([(b"x" * 32, ROW)])
+            await store.claim([(b"x" * 32, ROW)])
         with pytest.raises(StateError, match="OperationalError"):
-            await store.frames([DIGEST])
-        for statement in schema_module.MIGRATIONS[0][2:]:
-            holder.execute(statement)
-    assert dict(await store.claim_frames([(DIGEST, ROW)])) == {DIGEST: ROW}
+            await store.read([DIGEST])
+        holder.execute("ALTER TABLE gone RENAME TO frames")
+    assert dict((await store.claim([(DIGEST, ROW)])).frames) == {DIGEST: ROW}
     await store.close()
 
 
@@ -291,14 +306,14 @@ async def test_a_lock_that_is_held_too_long_is_a_typed_error(
     """The wait for another process ends; reading goes on meanwhile."""
     monkeypatch.setattr(sqlite_module, "BUSY_SECONDS", 0.05)
     store = SqliteStore(path)
-    await store.claim_frames([(DIGEST, ROW)])
+    await store.claim([(DIGEST, ROW)])
     with raw(path) as holder:
         holder.execute("BEGIN IMMEDIATE")
         with pytest.raises(StateError):
-            await store.claim_frames([(b"x" * 32, ROW)])
-        assert dict(await store.frames([DIGEST])) == {DIGEST: ROW}
+            await store.claim([(b"x" * 32, ROW)])
+        assert dict((await store.read([DIGEST])).frames) == {DIGEST: ROW}
         holder.execute("ROLLBACK")
-    assert dict(await store.claim_frames([(b"x" * 32, ROW)])) == {b"x" * 32: ROW}
+    assert dict((await store.claim([(b"x" * 32, ROW)])).frames) == {b"x" * 32: ROW}
     await store.close()
 
 
@@ -309,7 +324,7 @@ async def test_the_deadline_is_a_typed_error_and_the_loop_goes_on(
     monkeypatch.setattr(sqlite_module, "DEADLINE_SECONDS", 0.05)
     monkeypatch.setattr(sqlite_module, "BUSY_SECONDS", 0.5)
     store = SqliteStore(path)
-    await store.claim_frames([(DIGEST, ROW)])
+    await store.claim([(DIGEST, ROW)])
     with raw(path) as holder:
         holder.execute("BEGIN IMMEDIATE")
         ticks = 0
@@ -322,24 +337,24 @@ async def test_the_deadline_is_a_typed_error_and_the_loop_goes_on(
 
         ticking = asyncio.create_task(tick())
         with pytest.raises(StateError, match="in time"):
-            await store.claim_frames([(b"x" * 32, ROW)])
+            await store.claim([(b"x" * 32, ROW)])
         ticking.cancel()
         assert ticks >= 5
         holder.execute("ROLLBACK")
     await store.close()
     # What was asked for and not waited for has been written all the same: nothing is half done.
     reopened = SqliteStore(path)
-    assert dict(await reopened.frames([b"x" * 32])) == {b"x" * 32: ROW}
+    assert dict((await reopened.read([b"x" * 32])).frames) == {b"x" * 32: ROW}
     await reopened.close()
 
 
 async def test_a_caller_that_goes_away_disturbs_nobody(path: Path) -> None:
     """A cancelled request leaves the thread and the other callers as they are."""
     store = SqliteStore(path)
-    gone = asyncio.create_task(store.claim_frames([(DIGEST, ROW)]))
+    gone = asyncio.create_task(store.claim([(DIGEST, ROW)]))
     await asyncio.sleep(0)
     gone.cancel()
-    rows = await asyncio.gather(*(store.claim_frames([(bytes([n]) * 32, ROW)]) for n in range(100)))
+    rows = await asyncio.gather(*(store.claim([(bytes([n]) * 32, ROW)]) for n in range(100)))
     assert len(rows) == 100
     await store.close()
 
@@ -347,17 +362,17 @@ async def test_a_caller_that_goes_away_disturbs_nobody(path: Path) -> None:
 async def test_closing_finishes_what_was_asked_for(path: Path) -> None:
     """Claims that were made before the store is closed are written and answered."""
     store = SqliteStore(path)
-    claims = [asyncio.create_task(store.claim_frames([(bytes([n]) * 32, ROW)])) for n in range(200)]
+    claims = [asyncio.create_task(store.claim([(bytes([n]) * 32, ROW)])) for n in range(200)]
     await asyncio.sleep(0)
     await store.close()
-    assert [len(await claim) for claim in claims] == [1] * 200
+    assert [len((await claim).frames) for claim in claims] == [1] * 200
 
 
 def test_a_loop_that_has_ended_disturbs_nobody(path: Path) -> None:
     """Work that was asked for by a loop that is gone is done, and the next loop is served."""
 
     async def ask(store: SqliteStore) -> None:
-        task = asyncio.create_task(store.claim_frames([(DIGEST, ROW)]))
+        task = asyncio.create_task(store.claim([(DIGEST, ROW)]))
         await asyncio.sleep(0)
         task.cancel()
 
@@ -368,8 +383,8 @@ def test_a_loop_that_has_ended_disturbs_nobody(path: Path) -> None:
         holder.execute("ROLLBACK")
 
     async def look() -> None:
-        await store.claim_frames([(b"x" * 32, ROW)])
-        assert dict(await store.frames([DIGEST])) == {DIGEST: ROW}
+        await store.claim([(b"x" * 32, ROW)])
+        assert dict((await store.read([DIGEST])).frames) == {DIGEST: ROW}
         await store.close()
 
     asyncio.run(look())

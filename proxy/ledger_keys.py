@@ -1,0 +1,57 @@
+"""Under which digests the ledger keeps what belongs to one request.
+
+Owns the kinds of notes and how each is named after a conversation, turn or unit (`identity`). It
+must not know a store.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+
+from policies.conversation import Conversation, Run
+from policies.envelope.epoch import turns_of
+from proxy.identity import conversation_id, run_ids, unit_ids
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """`conversation`: its pins. `turns`: first message of a turn → how it is read. `units`: unit
+    number → its row."""
+
+    conversation: bytes
+    turns: Mapping[int, bytes]
+    units: Mapping[int, bytes]
+
+    def late(self, unit: int) -> bytes:
+        """The row of a unit in views that begin anew behind it."""
+        return _about(b"late", self.units[unit])
+
+    def anew(self, turn: int) -> bytes:
+        """The run within a turn at which the view begins anew."""
+        return _about(b"anew", self.turns[turn])
+
+    def placed(self, unit: int) -> bytes:
+        """The text that stands beside a unit in this conversation."""
+        return _about(b"placed", self.conversation + self.units[unit])
+
+
+def keys_of(key: bytes, client: str, conversation: Conversation) -> Keys:
+    """The digests for a request of `client`, which is the configured name. Keyed with `key`."""
+    root = conversation_id(key, client, conversation)
+    runs = {run.start: run for run in conversation.runs}
+    starts = turns_of(conversation)
+    ids = run_ids(key, client, conversation, [runs[start] for start in starts if start in runs])
+    # Where no run begins the turn, the whole history is it.
+    turns = {start: ids.get(start) or _about(b"whole", root) for start in starts}
+    numbers = range(len(conversation.units))
+    return Keys(root, turns, unit_ids(key, client, conversation, numbers))
+
+
+def run_names(key: bytes, client: str, conversation: Conversation) -> dict[int, str]:
+    """First message of a run → its name in a note."""
+    runs: tuple[Run, ...] = conversation.runs
+    return {at: one.hex() for at, one in run_ids(key, client, conversation, runs).items()}
+
+
+def _about(kind: bytes, digest: bytes) -> bytes:
+    return sha256(kind + b"\0" + digest).digest()

@@ -1,0 +1,111 @@
+"""The rows of the SQLite state: reading, claiming, refreshing and forgetting them.
+
+Owns the statements. It must not know files, threads or what a digest stands for. All functions run
+in one of the threads of the store, within its transaction.
+"""
+
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
+
+from policies.decision import FrameRow
+from proxy.state.base import Claim, NoteClaim, Rows
+
+EXPIRED_AT_ONCE = 1000
+"""Rows of a table that one transaction forgets, so that no claim waits long behind it."""
+
+_CHUNK = 500
+
+_FRAMES = "SELECT digest, seen, nonce, field, intro, kept, encode FROM frames WHERE digest IN "
+_NOTES = "SELECT digest, seen, value FROM conversations WHERE digest IN "
+
+Value = TypeVar("Value")
+Stale = tuple[Sequence[bytes], Sequence[bytes]]
+"""Digests of frames and of notes that were last seen too long ago."""
+
+
+def select(
+    connection: sqlite3.Connection,
+    frames: Sequence[bytes],
+    notes: Sequence[bytes],
+    before: int = 0,
+) -> tuple[Rows, Stale]:
+    """The rows that there are, and which of them were last seen `before` that time."""
+    old_frames: list[bytes] = []
+    old_notes: list[bytes] = []
+    found = Rows(
+        dict(_each(connection, _FRAMES, frames, _frame, before, old_frames)),
+        dict(_each(connection, _NOTES, notes, _note, before, old_notes)),
+    )
+    return found, (old_frames, old_notes)
+
+
+def insert(
+    connection: sqlite3.Connection,
+    frames: Sequence[Claim],
+    notes: Sequence[NoteClaim],
+    now: int,
+) -> Rows:
+    """Write what is not there yet; what holds for each digest."""
+    connection.executemany(
+        "INSERT OR IGNORE INTO frames (digest, nonce, field, intro, kept, encode, seen)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?)",
+        [
+            (digest, bytes.fromhex(row.nonce), row.field, row.intro, row.kept, row.encode, now)
+            for digest, row in frames
+        ],
+    )
+    connection.executemany(
+        "INSERT OR IGNORE INTO conversations (digest, value, seen) VALUES (?, ?, ?)",
+        [(digest, value, now) for digest, value in notes],
+    )
+    found, _ = select(connection, [digest for digest, _ in frames], [digest for digest, _ in notes])
+    return found
+
+
+def touch(connection: sqlite3.Connection, stale: Stale, now: int) -> None:
+    """Count the rows as seen now."""
+    frames, notes = stale
+    connection.executemany(
+        "UPDATE frames SET seen = ? WHERE digest = ?", [(now, d) for d in frames]
+    )
+    connection.executemany(
+        "UPDATE conversations SET seen = ? WHERE digest = ?", [(now, d) for d in notes]
+    )
+
+
+def delete(connection: sqlite3.Connection, before: int) -> int:
+    """Forget rows that were last seen `before` that time, `EXPIRED_AT_ONCE` of a table at most."""
+    gone = 0
+    for table in ("frames", "conversations"):
+        old = f"SELECT digest FROM {table} WHERE seen < ? LIMIT {EXPIRED_AT_ONCE}"  # noqa: S608 - names of ours
+        gone += connection.execute(
+            f"DELETE FROM {table} WHERE digest IN ({old})",  # noqa: S608 - names of ours
+            (before,),
+        ).rowcount
+    return gone
+
+
+def _each(
+    connection: sqlite3.Connection,
+    query: str,
+    digests: Sequence[bytes],
+    made: Callable[..., Value],
+    before: int,
+    old: list[bytes],
+) -> Iterator[tuple[bytes, Value]]:
+    for start in range(0, len(digests), _CHUNK):
+        chunk = digests[start : start + _CHUNK]
+        marks = ",".join("?" * len(chunk))
+        for digest, seen, *values in connection.execute(f"{query}({marks})", chunk):
+            if seen < before:
+                old.append(digest)
+            yield digest, made(*values)
+
+
+def _frame(nonce: bytes, field: str, intro: int, kept: int | None, encode: Any) -> FrameRow:
+    return FrameRow(nonce.hex(), field, bool(intro), kept, encode)
+
+
+def _note(value: str) -> str:
+    return value
