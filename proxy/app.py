@@ -4,17 +4,16 @@ Owns construction, exchange on reload, and the order in which things end. It mus
 anything about a request.
 """
 
-import hmac
 import secrets
 import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
 
 from aiohttp import web
 
+from policies.conversation import Conversation
 from proxy import logs
 from proxy.apart import Apart
 from proxy.clean import CleanMarks
@@ -52,8 +51,9 @@ class Parts:
     def house(self, config: Config) -> House:
         """What requests are served with under `config`."""
 
-        def session(admitted: Admitted) -> str:
-            return labelled(admitted.headers, config.session_header, self._digest)
+        def session(admitted: Admitted, conversation: Conversation | None) -> str:
+            key, header = self.store.key, config.session_header
+            return labelled(key, admitted.client, admitted.headers, header, conversation)
 
         return House(
             config,
@@ -64,10 +64,6 @@ class Parts:
             self.outbound,
             session,
         )
-
-    def _digest(self, name: str) -> bytes:
-        words = b"session\0" + name.encode("utf-8", "surrogateescape")
-        return hmac.digest(self.store.key, words, sha256)
 
 
 @dataclass(slots=True)

@@ -6,7 +6,7 @@ Owns who is asked and with what. It must not know the client's socket or how an 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from policies.conversation import Piece
+from policies.conversation import Conversation, Piece
 from policies.decision import Decision, Leg
 from policies.prove import Cleared, nothing_to_prove, unread
 from proxy import around
@@ -25,13 +25,14 @@ from proxy.upstream import Outbound
 @dataclass(frozen=True, slots=True)
 class House:
     """Everything that a request needs, fixed from its beginning to its end. `session` names the
-    session that a request belongs to, as it may be logged."""
+    session that a request belongs to, as it may be logged, from its headers and from what its body
+    says where that was read."""
 
     config: Config
     door: Door
     workshop: Workshop
     outbound: Outbound
-    session: Callable[[Admitted], str]
+    session: Callable[[Admitted, Conversation | None], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,7 @@ class Errand:
         beside = self._beside() if upstream.leg is Leg.CLOUD else ()
         asked = Request(body, dialect, upstream.leg, self.admitted.client, beside)
         outgoing = await self.house.workshop.prepare(asked, document)
+        self.line.know(session=self.house.session(self.admitted, outgoing.conversation))
         self._heed(outgoing.decision)
         parcel = outgoing.cleared or outgoing.body or b""
         return await self._send(upstream, parcel, model)

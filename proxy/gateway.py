@@ -53,7 +53,7 @@ class Gateway:
         endpoint = admitted.match.endpoint
         line.know(
             client=admitted.client,
-            session=house.session(admitted),
+            session=house.session(admitted, None),
             dialect=endpoint.dialect,
             endpoint=endpoint.path,
         )

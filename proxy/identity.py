@@ -67,11 +67,14 @@ def unit_ids(
     }
 
 
-def session_id(key: bytes, client: str, named: str, conversation: Conversation) -> bytes:
+def session_id(key: bytes, client: str, named: str, conversation: Conversation | None) -> bytes:
     """32 bytes for a session: what the client's headers name it (`sessions.name_of`), else the root
-    of the conversation. Nothing that stands in a body alone names a session."""
+    of the conversation; empty where there is neither. No field of a body alone names a session:
+    whoever writes into a body could join another's."""
     if named:
         return _digest(key, (b"session", _bytes(client), _bytes(named)))
+    if conversation is None or not (conversation.messages or conversation.prompt):
+        return b""
     return conversation_id(key, client, conversation)
 
 

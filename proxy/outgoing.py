@@ -56,11 +56,12 @@ class Request:
 @dataclass(frozen=True, slots=True)
 class Outgoing:
     """What may leave. `cleared` on a cloud leg, where `body` is the same bytes; both are absent
-    when the decision is a refusal."""
+    when the decision is a refusal. `conversation` where the body was looked into."""
 
     decision: Decision
     body: bytes | None = None
     cleared: Cleared | None = None
+    conversation: Conversation | None = None
 
 
 def open_body(dialect: Dialect, body: bytes) -> tuple[Document, str]:
@@ -105,7 +106,7 @@ class Workshop:
             seen, remembered = await ledger.recall(conversation)
             decision = await self._decide(request, seen, remembered)
             if decision.refusal is not None:
-                return Outgoing(decision)
+                return Outgoing(decision, conversation=conversation)
             claimed = await ledger.claim(seen, decision)
             if claimed.agreed:
                 return await self.apart.run(
@@ -161,7 +162,7 @@ def _made(
     """The body as it leaves, and on a cloud leg the proof of it."""
     body = request.dialect.render(document, conversation, decision, claimed)
     if decision.screened is None:
-        return Outgoing(decision, body)
+        return Outgoing(decision, body, None, conversation)
     try:
         cleared = prove(
             body,
@@ -177,7 +178,7 @@ def _made(
         raise Refused("proof-failed", places=f" ({failed})") from None
     for mark in cleared.marks:
         proved.put(mark.digest, mark, _MARK + sum(map(_cost, mark.frames)))
-    return Outgoing(decision, body, cleared)
+    return Outgoing(decision, body, cleared, conversation)
 
 
 def _authored(decision: Decision) -> frozenset[str]:

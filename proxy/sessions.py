@@ -1,10 +1,15 @@
 """Which session a request belongs to, by the headers in which clients say so.
 
-Owns the list of those headers. A credential names no session, and nothing here reads a body.
+Owns the list of those headers. A credential names no session. Sub-agents of Claude Code share its
+header and differ in their conversation; fields like `metadata.user_id` and `prompt_cache_key`, in
+which clients repeat the name, are not read.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final
+
+from policies.conversation import Conversation
+from proxy.identity import session_id
 
 CLIENTS_OWN: Final = (
     "x-claude-code-session-id",  # Claude Code; its sub-agents share it
@@ -27,8 +32,12 @@ def name_of(headers: Sequence[tuple[str, str]], configured: str = "") -> str:
 
 
 def labelled(
-    headers: Sequence[tuple[str, str]], configured: str, digest: Callable[[str], bytes]
+    key: bytes,
+    client: str,
+    headers: Sequence[tuple[str, str]],
+    configured: str,
+    conversation: Conversation | None = None,
 ) -> str:
-    """The session as it may be logged: 12 hex digits of `digest`, a keyed one; else empty."""
-    name = name_of(headers, configured)
-    return digest(name).hex()[:12] if name else ""
+    """The session as it may be logged: 12 hex digits of its identity under `key`, or nothing where
+    no header names it and the conversation is not known."""
+    return session_id(key, client, name_of(headers, configured), conversation).hex()[:12]

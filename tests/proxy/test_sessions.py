@@ -1,8 +1,16 @@
 """Which session a request belongs to."""
 
+import json
+import re
+
 import pytest
 
+from policies.conversation import Conversation
+from proxy.dialects import ALL
+from proxy.lazyjson import read
 from proxy.sessions import CLIENTS_OWN, labelled, name_of
+
+KEY = bytes(range(32))
 
 
 @pytest.mark.parametrize("header", CLIENTS_OWN)
@@ -20,13 +28,26 @@ def test_the_configured_header_beats_them_and_credentials_name_nothing() -> None
 
 
 def test_the_label_is_twelve_digits_of_a_keyed_digest() -> None:
-    """What is logged does not tell the id; without an id there is no label."""
-    seen: list[str] = []
+    """What is logged does not tell the id. It depends on the key and the client's name."""
+    headers = [("session-id", "s-1")]
+    label = labelled(KEY, "laptop", headers, "")
+    assert re.fullmatch("[0-9a-f]{12}", label)
+    assert label == labelled(KEY, "laptop", [("authorization", "Bearer b"), *headers], "")
+    others = {labelled(bytes(32), "laptop", headers, ""), labelled(KEY, "phone", headers, "")}
+    assert len(others | {label}) == 3
 
-    def digest(name: str) -> bytes:
-        seen.append(name)
-        return bytes(range(32))
 
-    assert labelled([("session-id", "s-1")], "", digest) == "000102030405"
-    assert labelled([], "", digest) == ""
-    assert seen == ["s-1"]
+def test_without_a_header_the_root_of_the_conversation_names_it() -> None:
+    """It is known once the body was read; with a header it counts for nothing."""
+
+    def view(text: str) -> Conversation:
+        body = {"messages": [{"role": "user", "content": text}], "prompt_cache_key": "s-1"}
+        return ALL["openai_chat"].view(read(json.dumps(body).encode()))
+
+    one, two = view("one"), view("two")
+    assert labelled(KEY, "laptop", [], "") == ""
+    assert labelled(KEY, "laptop", [], "", ALL["openai_chat"].view(read(b"{}"))) == ""
+    assert labelled(KEY, "laptop", [], "", one) == labelled(KEY, "laptop", [], "", view("one"))
+    assert labelled(KEY, "laptop", [], "", one) != labelled(KEY, "laptop", [], "", two)
+    named = [("x-session-id", "s-1")]
+    assert labelled(KEY, "laptop", named, "", one) == labelled(KEY, "laptop", named, "", two)
