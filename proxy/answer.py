@@ -15,6 +15,7 @@ from typing import Final, Protocol
 
 from aiohttp import HttpVersion11, web
 from aiohttp.abc import AbstractStreamWriter
+from aiohttp.http import StreamWriter
 from multidict import CIMultiDict
 
 from proxy.copies import Copies, Observer
@@ -153,16 +154,19 @@ async def _pour(
     transport = request.transport
     if transport is None:  # the client has left
         return None
-    edge = Edge(answer.stream)
+    edge, writer = Edge(answer.stream), request.writer
+    assert isinstance(writer, StreamWriter)
     patience = Patience(answer.idle, transport.abort)
     try:
         try:
             async for chunk in chunks:
                 edge.feed(chunk)
                 copies.chunk(chunk)
-                patience.begin()
-                await response.write(chunk)
-                patience.done()
+                await writer.write(chunk, drain=False)
+                if writer.protocol.writing_paused:
+                    patience.begin()
+                    await writer.drain()
+                    patience.done()
         except Refused as broken:
             if not edge.clean or response.content_length is not None or not answer.stream:
                 return broken
@@ -173,7 +177,7 @@ async def _pour(
     finally:
         patience.stop()
         # An answer that was begun has begun, so that nobody begins another on this connection.
-        _send_head(request.writer)
+        _send_head(writer)
     return None
 
 

@@ -190,9 +190,10 @@ def _by_name(headers: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
     values: dict[str, list[str]] = {}
     for name, value in headers:
         values.setdefault(name.lower(), []).append(value)
-    for name, each in values.items():
-        if len(each) > 1 and name in _ONCE:
-            raise _refused(f"the header {name} came more than once")
+    if len(values) < len(headers):
+        for name in _ONCE & values.keys():
+            if len(values[name]) > 1:
+                raise _refused(f"the header {name} came more than once")
     return values
 
 

@@ -137,6 +137,8 @@ def _of_family(
     candidates: list[tuple[Endpoint, str]], headers: Mapping[str, str]
 ) -> tuple[Endpoint, str]:
     """`/v1/models`, `/v1/files`, `HEAD /` and a few more are Anthropic's and somebody else's."""
+    if len(candidates) == 1:
+        return candidates[0]
     wanted = _speaks_anthropic(headers)
     for candidate in candidates:
         if (candidate[0].family == "anthropic") is wanted:

@@ -4,8 +4,8 @@ Owns which headers of an answer go on, the limit between two chunks, and how an 
 off is told from one that ends. It must not know what is done with the bytes.
 """
 
-from collections.abc import AsyncIterator, Iterator
-from typing import Final
+from collections.abc import Iterator
+from typing import Final, Self
 
 import aiohttp
 from aiohttp import HttpVersion10, HttpVersion11
@@ -45,15 +45,16 @@ def answer_of(response: Response, upstream: UpstreamSettings, *, idle: float) ->
     reason = response.reason or ""
     codings = ",".join(response.headers.getall("Content-Encoding", ()))
     coded = codings.strip().lower() not in _PLAIN
+    chunks = _Chunks(response, upstream, idle)
     return Answer(
         response.status,
         list(_headers(response, upstream)),
-        _chunks(response, upstream, idle),
+        chunks,
         "" if coded else kind_of(response.headers.getall("Content-Type", ("",))[-1]),
         reason if reason.isprintable() else "",
         coded,
         idle,
-        response.close,
+        chunks.close,
     )
 
 
@@ -80,35 +81,51 @@ def _headers(response: Response, upstream: UpstreamSettings) -> Iterator[tuple[s
             yield name, value
 
 
-async def _chunks(
-    response: Response, upstream: UpstreamSettings, idle: float
-) -> AsyncIterator[bytes]:
-    silent = False
+class _Chunks:
+    """The body of an answer, chunk by chunk as they arrive. An iterator and no generator: it ends
+    when it is told to, not when somebody collects it."""
 
-    def lost() -> None:
-        nonlocal silent
-        silent = True
-        response.close()
+    def __init__(self, response: Response, upstream: UpstreamSettings, idle: float) -> None:
+        self._response = response
+        self._upstream = upstream
+        self._patience = Patience(idle, self._lost)
+        self._silent = False
 
-    bounded = "Content-Length" in response.headers or "Transfer-Encoding" in response.headers
-    patience = Patience(idle, lost)
-    body = response.content
-    try:
-        while True:
+    def close(self) -> None:
+        """Give up the rest, at once. Harmless when there is none."""
+        self._patience.stop()
+        self._response.close()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> bytes:
+        body = self._response.content
+        try:
             if not body.is_eof():
-                patience.begin()
+                self._patience.begin()
             chunk = await body.readany()
-            patience.done()
-            if not chunk:
-                break
-            yield chunk
-    except (aiohttp.ClientError, OSError):
-        if silent:
-            raise late(upstream, "it fell silent in the middle of its answer") from None
-        raise gone(upstream, "its answer broke off") from None
-    finally:
-        patience.stop()
-    # A body that ends with the connection ends just so when that is reset; only here is it told.
-    lost_with = response.protocol.exception()
-    if not bounded and isinstance(lost_with, aiohttp.ClientOSError):
-        raise gone(upstream, "its answer broke off")
+            self._patience.done()
+        except (aiohttp.ClientError, OSError):
+            self._patience.stop()
+            if self._silent:
+                raise late(self._upstream, "it fell silent in the middle of its answer") from None
+            raise gone(self._upstream, "its answer broke off") from None
+        if chunk:
+            return chunk
+        self._patience.stop()
+        if self._cut_short():
+            raise gone(self._upstream, "its answer broke off")
+        raise StopAsyncIteration
+
+    def _lost(self) -> None:
+        self._silent = True
+        self._response.close()
+
+    def _cut_short(self) -> bool:
+        """A body that ends with its connection ends just so when that is reset; only here is it
+        told."""
+        headers = self._response.headers
+        bounded = "Content-Length" in headers or "Transfer-Encoding" in headers
+        lost_with = self._response.protocol.exception()
+        return not bounded and isinstance(lost_with, aiohttp.ClientOSError)

@@ -75,7 +75,8 @@ def read(body: bytes, *, judge: bool = True) -> Document:
     if body.startswith(b"\xef\xbb\xbf"):
         raise Malformed("it begins with a byte order mark", (), 0)
     try:
-        body.decode()
+        # A look at each byte is cheaper than a string that is as long as the body.
+        _ = body.isascii() or body.decode()
     except UnicodeDecodeError as error:
         where = address_at(body, error.start)
         raise Malformed("bytes that are not UTF-8", where, error.start) from None
