@@ -113,11 +113,7 @@ def _framed(
         # A newer version began this conversation; other bytes than its own would not do.
         return replace(passed, refusal=Refusal("framing-failed"), screened=None)
     plan = plan_frames(conversation, remembered, pins, draw)
-    begins = (
-        remembered.pins is None
-        and pins.envelope.enabled
-        and bool(conversation.messages or conversation.prompt)
-    )
+    begins = remembered.pins is None and bool(conversation.messages or conversation.prompt)
     return replace(
         passed,
         frames=plan.frames,

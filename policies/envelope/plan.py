@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from policies.authored import POLICY_TEXTS
-from policies.conversation import Address, Conversation, Unit
+from policies.conversation import Address, Conversation, Origin, Unit
 from policies.decision import Frame, FrameRow, Placed, Remembered, Turn
 from policies.envelope import field_name
 from policies.envelope.epoch import Epoch, epoch_of, standing
@@ -50,7 +50,7 @@ def plan_frames(
         for number, unit in enumerate(conversation.units)
         if trust_of(unit.source, rules) is not Trust.OPERATOR
     ]
-    policy = pins.explains or _explains(conversation, remembered, theirs)
+    policy = pins.explains or _explains(conversation, remembered, bool(theirs))
     now = standing(conversation, remembered)
     loose = any(
         conversation.units[number].message < now.sealed
@@ -73,10 +73,15 @@ def plan_frames(
     )
 
 
-def _explains(conversation: Conversation, remembered: Remembered, theirs: Sequence[int]) -> bool:
-    """Whether the policy text is due. Once there it stays, whatever a later request declares."""
+def _explains(conversation: Conversation, remembered: Remembered, units: bool) -> bool:
+    """Whether the policy text is due: with tools, or with something to frame. Once there it stays,
+    whatever a later request declares. Where the model has answered without it, a first unit does
+    not bring it, as it would stand before those answers; first tools do, as they stand there too.
+    """
     begun = any(turn is not Turn.RAW for turn in remembered.turns.values())
-    return bool(conversation.tools or theirs or remembered.rows or begun)
+    answered = any(message.origin is Origin.AGENT for message in conversation.messages)
+    new = remembered.pins is None or not answered
+    return bool(conversation.tools) or begun or (new and (units or bool(remembered.rows)))
 
 
 def _unknown(
