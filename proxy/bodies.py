@@ -44,7 +44,7 @@ def decode(body: bytes, codings: str | None, limit: int, ratio: int = 200) -> by
     Raises `Refused`: `coding-unknown` (also for stacked codings), `body-too-large`,
     `body-invalid` (damaged, cut short, something after the end).
     """
-    coding = _coding(codings)
+    coding = _coding(codings) if codings else "identity"
     if len(body) > limit:
         raise Refused("body-too-large", limit=_size(limit))
     if coding == "identity" or not body:
@@ -52,8 +52,8 @@ def decode(body: bytes, codings: str | None, limit: int, ratio: int = 200) -> by
     return _Inflater(coding, body, limit, ratio).run()
 
 
-def _coding(codings: str | None) -> str:
-    tokens = [token.strip(" \t").lower() for token in (codings or "").split(",")]
+def _coding(codings: str) -> str:
+    tokens = [token.strip(" \t").lower() for token in codings.split(",")]
     named = [token for token in tokens if token]
     if not named:
         return "identity"

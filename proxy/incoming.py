@@ -59,19 +59,19 @@ def answer_of(response: Response, upstream: UpstreamSettings, *, idle: float) ->
 
 
 def _headers(response: Response, upstream: UpstreamSettings) -> Iterator[tuple[str, str]]:
-    chunked = "Transfer-Encoding" in response.headers
-    named = {
+    headers = response.headers
+    ending = {
         token.strip().lower()
-        for value in response.headers.getall("Connection", ())
+        for value in headers.getall("Connection", ())
         for token in value.split(",")
     }
-    for name, value in response.headers.items():
+    if "Transfer-Encoding" in headers:
+        ending.add("content-length")
+    if upstream.auth != "caller":
+        ending.add("set-cookie")
+    for name, value in headers.items():
         low = name.lower()
-        if low in _STAYING or low in named or low.startswith("x-transom-"):
-            continue
-        if (low == "content-length" and chunked) or (
-            low == "set-cookie" and upstream.auth != "caller"
-        ):
+        if low in _STAYING or low in ending or low.startswith("x-transom-"):
             continue
         # What is not UTF-8 came as lone surrogates, which the server would drop in silence; what
         # cannot stand in a header it would not send at all.

@@ -10,22 +10,27 @@ from collections.abc import Callable
 class Patience:
     """Calls `lost` once when a single wait, from `begin()` to `done()`, has lasted `limit` seconds.
 
-    Made inside a running loop; ends with `stop()`. `begin` costs a look at the clock, so it may
-    stand round every chunk.
+    Waits begin inside a running loop; it ends with `stop()`. `begin` costs a look at the clock, so
+    it may stand round every chunk, and one that never begins costs nothing.
     """
 
+    __slots__ = ("_limit", "_loop", "_lost", "_since", "_timer")
+
     def __init__(self, limit: float, lost: Callable[[], None]) -> None:
-        self._loop = asyncio.get_running_loop()
         self._limit = limit
         self._lost = lost
         self._since: float | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._timer: asyncio.TimerHandle | None = None
 
     def begin(self) -> None:
         """A wait begins."""
-        self._since = self._loop.time()
-        if self._timer is None:
-            self._timer = self._loop.call_at(self._since + self._limit, self._look)
+        if self._loop is None:
+            self._loop = asyncio.get_running_loop()
+            self._since = self._loop.time()
+            self._timer = self._loop.call_at(self._since + self._limit, self._look, self._loop)
+        else:
+            self._since = self._loop.time()
 
     def done(self) -> None:
         """The wait is over."""
@@ -36,10 +41,10 @@ class Patience:
         if self._timer is not None:
             self._timer.cancel()
 
-    def _look(self) -> None:
-        now = self._loop.time()
+    def _look(self, loop: asyncio.AbstractEventLoop) -> None:
+        now = loop.time()
         due = now + self._limit if self._since is None else self._since + self._limit
         if due <= now:
             self._lost()
         else:
-            self._timer = self._loop.call_at(due, self._look)
+            self._timer = loop.call_at(due, self._look, loop)
