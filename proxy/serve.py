@@ -23,7 +23,7 @@ from proxy.errors import Refused
 from proxy.notify import notify
 from proxy.problems import Invalid
 from proxy.routes import choose
-from proxy.server import CannotListen, run, settle
+from proxy.server import CannotListen, run, settle, share_memory
 from proxy.state import StateRefused
 
 FINE, WRONG = 0, 2
@@ -35,6 +35,7 @@ def serve(config: Config, *, config_path: Path | None, reload: Callable[[], Conf
     one. Returns the exit code: 0 after draining, 2 when it cannot start."""
     logs.set_up(sys.stderr)
     os.umask(0o077)
+    share_memory()
     try:
         asyncio.run(_serve(config, reload, os.environ))
     except (CannotListen, StateRefused) as trouble:
