@@ -23,6 +23,7 @@ from proxy.dialects.base import Dialect
 from proxy.errors import Refused
 from proxy.lazyjson import Document, Malformed, read
 from proxy.ledger import Ledger
+from proxy.local.tools import check_tools
 from proxy.memory import Memory
 from proxy.recollection import NOTHING, TRIES, Recollection
 
@@ -97,9 +98,11 @@ class Workshop:
 
     async def prepare(self, request: Request, document: Document) -> Outgoing:
         """Everything between a glance at the body and the socket. Raises `Refused`."""
+        size = len(request.body)
+        if request.leg is Leg.LOCAL:
+            await self.apart.run(size, check_tools, document, request.dialect.name)
         if not looks_inside(request.leg, self.policies):
             return Outgoing(UNASKED, document.body)
-        size = len(request.body)
         conversation = await self.apart.run(size, look, request.dialect, document)
         ledger = Recollection(self.ledger, self.policies, request.leg, request.client)
         for _ in range(TRIES):

@@ -132,6 +132,7 @@ class Outbound:
         self, upstream: UpstreamSettings, path: str, body: bytes, model: str
     ) -> Unknown | None:
         check_name(model)
+        check_name(path)  # `/v1/models/MODEL` is asked of the cloud, too
         if "ollama" not in upstream.dialects or path == SHOW:
             return None
         if model:

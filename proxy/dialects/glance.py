@@ -4,13 +4,16 @@ Owns the reading of a body of which nothing more has to be known yet. It must no
 it opens nothing below the top.
 """
 
-from collections.abc import Container
+from collections.abc import Container, Sequence
 
 from proxy.lazyjson import Document
 
 
-def glance(document: Document, fields: Container[str] = ()) -> str:
-    """The model, empty where none is named. `fields`: known members of the top.
+def glance(
+    document: Document, fields: Container[str] = (), names: Sequence[str] = ("model",)
+) -> str:
+    """The model, empty where none is named. `fields`: known members of the top; `names`: those that
+    may name it, the first that does counts.
 
     Raises `Malformed` for a key there that differs only in case from a known one: some upstreams
     would read it in its place.
@@ -19,5 +22,7 @@ def glance(document: Document, fields: Container[str] = ()) -> str:
     for key, _ in root.members():
         if key not in fields and (folded := key.casefold()) in fields:
             root.get(folded)  # SECURITY: raises; `{"Model": …}` must not pass for an unknown field
-    model = root.get("model")
-    return (model.text() if model is not None else None) or ""
+    # All are asked for, as asking is what refuses the same name in other letters.
+    named = [root.get(name) for name in names]
+    texts = (node.text() for node in named if node is not None)
+    return next((text for text in texts if text), "")

@@ -28,17 +28,19 @@ StreamErrorShape = Callable[[int, str, str], bytes]
 
 @dataclass(frozen=True, slots=True)
 class PlainText:
-    """A body without messages. `streams` is what an absent `stream` means."""
+    """A body without messages. `streams` is what an absent `stream` means; `_names` are the members
+    that may name the model."""
 
     name: str
     family: str
     streams: bool
     _error: ErrorShape
     _stream_error: StreamErrorShape
+    _names: tuple[str, ...] = ("model",)
 
     def glance(self, document: Document) -> str:
         """See `Dialect.glance`."""
-        return glance(document)
+        return glance(document, names=self._names)
 
     def view(self, document: Document) -> Conversation:
         """See `Dialect.view`; there are pieces, no messages and no units."""
@@ -49,7 +51,7 @@ class PlainText:
         streams = self.streams if stream is None or stream.raw == b"null" else stream.raw == b"true"
         return Conversation(
             self.name,
-            _text(given.get("model")),
+            self.glance(document),
             streams,
             messages=(),
             runs=(),
@@ -108,4 +110,13 @@ ANTHROPIC = PlainText(
     "plain_text_anthropic", "anthropic", False, errors.anthropic, errors.anthropic_stream
 )
 OPENAI = PlainText("plain_text_openai", "openai", False, errors.openai, errors.chat_stream)
-OLLAMA = PlainText("plain_text_ollama", "ollama", True, errors.ollama, errors.ollama_stream)
+OLLAMA = PlainText(
+    "plain_text_ollama",
+    "ollama",
+    True,
+    errors.ollama,
+    errors.ollama_stream,
+    # `/api/show` takes the older word, too (Ollama's `server/routes.go`), and sends the whole body
+    # to its cloud where that is the name of a model there.
+    ("model", "name"),
+)

@@ -224,6 +224,18 @@ WAY_OUT = (
         "proxy/local/test_guard.py::test_a_remote_model_is_refused_and_never_remembered",
         Cut("if any(part.get(name) for part", "if any(part.get(name) is True for part"),
     ),
+    line(
+        "proxy/local/tools.py",
+        "a model at home has seen what must not leave",
+        "scenes/test_at_home.py::test_tools_of_a_server_never_go_home",
+        Cut("if away:", "if False:"),
+    ),
+    named(
+        "the older name of a model, unseen",
+        "proxy/dialects/plain_text.py",
+        "scenes/test_at_home.py::test_no_way_of_naming_a_model_of_the_cloud_passes",
+        Cut("names=self._names", 'names=("model",)'),
+    ),
 )
 
 ROWS = (*WAY_IN, *HEADERS, *WAY_OUT)
