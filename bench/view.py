@@ -111,24 +111,26 @@ async def _measure(separators: tuple[str, str]) -> dict[str, list[float]]:
     made = turns(whole, separators)
     await _prepare(shop, dialect, next(made))
     for _ in range(ROUNDS):
+        _views(next(made), dialect, watch)
         body = next(made)
-        watch.time("hash", lambda: hashlib.blake2b(body, digest_size=32).digest())
-        document = watch.time("read", lambda: read(body, judge=False))
-        watch.time("view, warm", lambda: dialect.view(document))
-        cold = AnthropicMessages()
-        fresh = read(body, judge=False)
-        watch.time("view, cold", lambda: cold.view(fresh))
         begun = time.perf_counter()
         await _prepare(shop, dialect, body)
-        watch.times.setdefault("read to proof, warm", []).append(time.perf_counter() - begun)
+        watch.keep("read to proof, warm", begun)
     await store.close()
     return watch.times
 
 
+def _views(body: bytes, dialect: AnthropicMessages, watch: "_Watch") -> None:
+    watch.time("hash", lambda: hashlib.blake2b(body, digest_size=32).digest())
+    document = watch.time("read", lambda: read(body, judge=False))
+    watch.time("view, warm", lambda: dialect.view(document))
+    cold, fresh = AnthropicMessages(), read(body, judge=False)
+    watch.time("view, cold", lambda: cold.view(fresh))
+
+
 async def _prepare(shop: Workshop, dialect: AnthropicMessages, body: bytes) -> None:
     document = read(body, judge=False)
-    seen = dialect.view(document)
-    out = await shop.prepare(Request(body, dialect, Leg.CLOUD, "bench"), document, seen)
+    out = await shop.prepare(Request(body, dialect, Leg.CLOUD, "bench"), document)
     assert out.cleared is not None
 
 
@@ -141,8 +143,11 @@ class _Watch:
     def time(self, name: str, work: Callable[[], Any]) -> Any:
         begun = time.perf_counter()
         made = work()
-        self.times.setdefault(name, []).append(time.perf_counter() - begun)
+        self.keep(name, begun)
         return made
+
+    def keep(self, name: str, begun: float) -> None:
+        self.times.setdefault(name, []).append(time.perf_counter() - begun)
 
 
 def _source() -> str:

@@ -7,7 +7,7 @@ the body; whatever `text`, `value`, `strands` and `digest` return does not.
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -154,9 +154,12 @@ class Node:
             raise self._cased(opened.twin_fold)
         return tuple(opened.by_key.items())
 
-    def items(self) -> tuple["Node", ...]:
-        """The items of an array in order; empty for any other kind."""
-        return self.children() if self.kind is Kind.ARRAY else ()
+    def items(self, known: Sequence[tuple[int, int]] = ()) -> tuple["Node", ...]:
+        """The items of an array in order; empty for any other kind. `known`: where the first ones
+        lie, for who has seen the same bytes before."""
+        if self.kind is not Kind.ARRAY:
+            return ()
+        return self._open(known).children
 
     def get(self, key: str) -> "Node | None":
         """The member `key`; None where there is none, or this is no object.
@@ -182,7 +185,7 @@ class Node:
         items = self.items()
         return items[step] if 0 <= step < len(items) else None
 
-    def _open(self) -> _Opened:
+    def _open(self, known: Sequence[tuple[int, int]] = ()) -> _Opened:
         if self._opened is None:
             source, address, start, end = self._source, self.address, self.offset, self._end
             by_key: dict[str, Node] = {}
@@ -196,7 +199,7 @@ class Node:
                 by_key = self._members()
                 children = tuple(by_key.values())
             elif first == ord("["):
-                spans = array_spans(source.scan, start, end)
+                spans = array_spans(source.scan, start, end, known)
                 children = tuple(
                     [Node(source, (*address, i), s, e) for i, (s, e) in enumerate(spans)]
                 )
@@ -272,10 +275,10 @@ class Node:
         """SHA-256 over `salt` and the raw bytes."""
         return hashlib.sha256(salt + self.raw).digest()
 
-    def item_digests(self, salt: bytes) -> list[bytes]:
-        """`digest` of each item of an array."""
+    def item_digests(self, salt: bytes, start: int = 0) -> list[bytes]:
+        """`digest` of each item of an array, from item `start` on."""
         body, sha256 = self._source.body, hashlib.sha256
-        return [sha256(salt + body[n.offset : n._end]).digest() for n in self.items()]
+        return [sha256(salt + body[n.offset : n._end]).digest() for n in self.items()[start:]]
 
     def _view(self) -> memoryview:
         return memoryview(self._source.body)[self.offset : self._end]

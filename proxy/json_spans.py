@@ -5,6 +5,7 @@ or dialects. All functions take bytes that are UTF-8; positions count from the s
 """
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
@@ -75,8 +76,15 @@ def _walk(scan: bytes, start: int, end: int, members: dict[str, msgspec.Raw]) ->
     return spans
 
 
-def array_spans(scan: bytes, start: int, end: int) -> list[tuple[int, int]]:
-    """First byte and end of each item of the array at `start:end`."""
+def array_spans(
+    scan: bytes, start: int, end: int, known: Sequence[tuple[int, int]] = ()
+) -> list[tuple[int, int]]:
+    """First byte and end of each item of the array at `start:end`. `known`: those of the first
+    items, for who has seen the same bytes before."""
+    if known:
+        at = _after_comma(scan, known[-1][1])
+        rest = array_spans(b"[" + scan[at:end], 0, end - at + 1)
+        return [*known, *((s + at - 1, e + at - 1) for s, e in rest)]
     items = ARRAY.decode(memoryview(scan)[start:end])
     spans: list[tuple[int, int]] = []
     at = start + 1

@@ -42,6 +42,13 @@ class Memory(Generic[K, V]):
                 _, (_, freed) = self._kept.popitem(last=False)
                 self._used -= freed
 
+    def renew(self, key: K, value: V, cost: int) -> None:
+        """Keep `value` in the place of what was under `key`."""
+        with self._lock:
+            _, freed = self._kept.pop(key, (None, 0))
+            self._used -= freed
+        self.put(key, value, cost)
+
     def __len__(self) -> int:
         return len(self._kept)
 

@@ -7,6 +7,7 @@ They are structs of msgspec, made by the hundred while a history is read for the
 
 from collections.abc import Callable
 from sys import getsizeof
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
@@ -14,7 +15,10 @@ from policies.conversation import Address, Message, Origin, ToolCall, Unit
 from proxy.memory import Memory
 from proxy.said import Said, said
 
-STORE_BYTES = 32 * 1024 * 1024
+if TYPE_CHECKING:
+    from proxy.dialects.beginnings import Beginning
+
+STORE_BYTES = 16 * 1024 * 1024
 """Default bound of one store, in bytes of the interpreter's memory as far as they can be told."""
 
 _MOST_SAID = 8  # parts; a message that says more is read again where it matters
@@ -150,12 +154,14 @@ class FactStore:
     """Facts by digest, least recently used out first, bounded in bytes. In memory only.
 
     `opened` counts the messages and members that had to be opened because they were not known.
-    `finished` are messages as they leave, framed; they are bounded alike.
+    `finished` are messages as they leave, framed; `beginnings` lists of messages as they came last.
+    Each is bounded alike.
     """
 
     def __init__(self, limit: int = STORE_BYTES) -> None:
         self.opened = 0
         self.finished: Memory[tuple[object, ...], bytes] = Memory(limit)
+        self.beginnings: Memory[bytes, Beginning] = Memory(limit)
         self._facts: Memory[bytes, Facts] = Memory(limit)
 
     def get(self, digest: bytes) -> Facts | None:

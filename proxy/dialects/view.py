@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from policies.conversation import Address, Conversation, Message, Piece, Strand, ToolCall, Unit
+from proxy.dialects.beginnings import remember, shared
 from proxy.dialects.facts import Facts, FactStore, Found
 from proxy.dialects.notes import Notes
 from proxy.dialects.opened import Opened, opened
@@ -138,11 +139,13 @@ def _member(key: str, node: Node, reading: Reading, store: FactStore, seen: _See
 
 
 def _messages(node: Node, reading: Reading, store: FactStore, seen: _Seen) -> None:
-    items = seen.nodes = node.items()
+    common = shared(node, store.beginnings)
+    items = seen.nodes = node.items(common.spans)
     if len(items) > MOST_MESSAGES:
         raise Malformed(f"more than {MOST_MESSAGES} messages", node.address, node.offset)
-    digests = node.item_digests(MESSAGE)
-    known = [store.get(digest) for digest in digests]
+    new = node.item_digests(MESSAGE, len(common.digests))
+    digests = [*common.digests, *new]
+    known = [*common.facts, *map(store.get, new)]
     made = _read(
         {
             digest: item
@@ -160,6 +163,8 @@ def _messages(node: Node, reading: Reading, store: FactStore, seen: _Seen) -> No
         if facts.notable:
             seen.facts.append((address, facts))
         seen.said.append(facts)
+    if new:
+        remember(node, digests, seen.said, store.beginnings)
 
 
 def _read(new: Mapping[bytes, Node], reading: Reading, store: FactStore) -> dict[bytes, Facts]:

@@ -25,6 +25,17 @@ def test_the_first_under_a_key_stays_and_what_is_too_big_never_comes() -> None:
     assert (memory.get("a"), memory.get("big"), memory.used) == (1, None, 10)
 
 
+def test_a_value_may_be_renewed() -> None:
+    """The new one stands in the place of the old one, with its own cost, also when it is too big:
+    then nothing stands there."""
+    memory: Memory[str, int] = Memory(20)
+    memory.renew("a", 1, 10)
+    memory.renew("a", 2, 4)
+    assert (memory.get("a"), memory.used) == (2, 4)
+    memory.renew("a", 3, 21)
+    assert (memory.get("a"), memory.used, len(memory)) == (None, 0, 0)
+
+
 def test_threads_keep_the_bound() -> None:
     """After many of them the costs add up to what is kept."""
     memory: Memory[int, int] = Memory(50)

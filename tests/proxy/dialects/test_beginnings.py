@@ -1,0 +1,138 @@
+"""Lists that begin as last time: the same view as from scratch, whatever comes behind."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from policies.conversation import Conversation
+from proxy.dialects.anthropic_messages import AnthropicMessages
+from proxy.dialects.beginnings import LEAST, Beginnings, remember, shared
+from proxy.json_node import Node
+from proxy.lazyjson import Malformed, read
+from proxy.memory import Memory
+
+BIG = json.dumps("x" * LEAST)
+STYLES: list[dict[str, Any]] = [{}, {"separators": (",", ":")}, {"indent": 1}]
+
+
+def message(number: int, size: int = 400) -> dict[str, Any]:
+    if number % 2:
+        use = {"type": "tool_use", "id": f"t{number}", "name": "read", "input": {"n": number}}
+        return {"role": "assistant", "content": [use]}
+    text = f"{number} " + "word " * (size // 5)
+    result = {"type": "tool_result", "tool_use_id": f"t{number - 1}", "content": text}
+    return {"role": "user", "content": [result]}
+
+
+def body(messages: list[Any], style: dict[str, Any]) -> bytes:
+    return json.dumps({"model": "m", "messages": messages}, **style).encode()
+
+
+def same(one: Conversation, two: Conversation) -> bool:
+    strands = [[p.strands() for p in conversation.pieces] for conversation in (one, two)]
+    said = [[c.said(m.index) for m in c.messages] for c in (one, two)]
+    return one == two and strands[0] == strands[1] and said[0] == said[1]
+
+
+EDITS = st.lists(
+    st.tuples(st.sampled_from(["grow", "cut", "change", "drop"]), st.integers(0, 99)), max_size=5
+)
+
+
+@given(EDITS, st.sampled_from(STYLES))
+@settings(max_examples=40, deadline=None)
+def test_a_view_from_a_known_beginning_is_the_view_from_scratch(
+    edits: list[tuple[str, int]], style: dict[str, Any]
+) -> None:
+    """Histories that grow, are cut, changed in the middle or lose a message."""
+    history = [message(number) for number in range(60)]
+    dialect = AnthropicMessages()
+    dialect.view(read(body(history, style)))
+    for edit, number in edits:
+        at = number % len(history) if history else 0
+        match edit:
+            case "grow":
+                history = [*history, message(number)]
+            case "cut":
+                history = history[: at + 1]
+            case "change":
+                history = [*history[:at], message(at, 37 + number), *history[at + 1 :]]
+            case _:
+                history = [*history[:at], *history[at + 1 :]]
+        raw = body(history, style)
+        assert same(dialect.view(read(raw)), AnthropicMessages().view(read(raw)))
+
+
+def listed(raw: bytes) -> Node:
+    node = read(b'{"messages": ' + raw + b"}").root.get("messages")
+    assert node is not None
+    return node
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "known"),
+    [
+        (f"[{BIG}, 1]", f"[{BIG}, 12]", 1),
+        (f"[{BIG}, 1]", f"[{BIG}, 1, 2]", 1),
+        (f"[{BIG}, {{}}]", f"[{BIG}, {{}}, 2]", 2),
+        (f"[{BIG}, true]", f"[{BIG}, true]", 1),
+        (f'[{BIG}, "a"]', f'[{BIG}, "a\\""]', 1),
+        (f"[{BIG}, [1]]", f"[{BIG}, [1]  ]", 2),
+        (f"[{BIG}, [1]]", f"[{BIG}]", 1),
+        (f"[{BIG}]", f"[  {BIG}]", 0),
+        ("[]", f"[{BIG}]", 0),
+        (f"[{BIG}]", "[]", 0),
+    ],
+)
+def test_only_whole_items_are_known(before: str, after: str, known: int) -> None:
+    """A number that goes on is another one; so is a string with one more letter."""
+    memory: Beginnings = Memory(10**6)
+    old, new = listed(before.encode()), listed(after.encode())
+    facts = [object()] * len(old.items())
+    remember(old, old.item_digests(b""), facts, memory)  # type: ignore[arg-type]
+    found = shared(new, memory)
+    assert (len(found.spans), len(found.digests), len(found.facts)) == (known,) * 3
+    items = new.items(found.spans)
+    assert [item.raw for item in items] == [item.raw for item in listed(after.encode()).items()]
+    assert list(found.digests) == new.item_digests(b"")[:known]
+
+
+def test_small_lists_and_bodies_with_half_surrogates_are_not_kept() -> None:
+    """The first cost nothing, the second have a shadow that the bytes alone do not tell."""
+    memory: Beginnings = Memory(10**6)
+    for raw in (b"[1]", b'["\\ud800", ' + BIG.encode() + b"]"):
+        node = listed(raw)
+        remember(node, node.item_digests(b""), [], memory)
+        assert not shared(node, memory).spans
+    assert len(memory) == 0
+
+
+def test_the_longest_list_of_a_kind_is_kept_until_a_new_one_comes() -> None:
+    """Going back does not forget what came later; a fork replaces it. The bound holds."""
+    dialect = AnthropicMessages()
+    history = [message(number) for number in range(80)]
+    (raw, short, fork) = (
+        body(each, {}) for each in (history, history[:60], [*history[:60], message(99)])
+    )
+    dialect.view(read(raw))
+    (kept,) = dialect.store.beginnings._kept.values()
+    dialect.view(read(short))
+    assert next(iter(dialect.store.beginnings._kept.values())) is kept
+    dialect.view(read(fork))
+    ((now, cost),) = dialect.store.beginnings._kept.values()
+    assert len(now.spans) == 61
+    assert dialect.store.beginnings.used == cost >= len(raw) // 2
+
+
+def test_a_known_beginning_hides_no_fault_behind_it() -> None:
+    """A new message with equal keys or too deep is refused as ever."""
+    dialect = AnthropicMessages()
+    history = [message(number) for number in range(60)]
+    raw = body(history, {})
+    dialect.view(read(raw))
+    for wrong in (b'{"role": "user", "role": "user"}', b"[" * 99 + b"]" * 99):
+        with pytest.raises(Malformed):
+            dialect.view(read(raw[:-2] + b", " + wrong + b"]}", judge=False))
