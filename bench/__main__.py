@@ -1,4 +1,7 @@
-"""`python -m bench`: measure, print as it goes, write `bench/RESULTS.md`. Some 80 seconds."""
+"""`python -m bench`: measure, print as it goes, write `bench/RESULTS.md`. Some 80 seconds.
+
+`python -m bench relay --seconds 20` measures some of the ways for some time, and only prints.
+"""
 
 import asyncio
 import statistics
@@ -14,13 +17,10 @@ from functools import partial
 from pathlib import Path
 
 from bench import bodies, client, figures
+from bench.plan import CLIENTS, LEAST, PUSH, SIZES, SLICE, Plan, asked
 from bench.processes import Server, server
 from bench.upstream import EVENTS, PACE
 
-SIZES = (2_000, 50_000, 500_000)
-MODES = ("direct", "baseline", "relay", "guard")
-ROUNDS, SLICE, LEAST = 12, 0.18, 6  # latency: rounds, seconds per mode and size, requests
-LOADS, PUSH, CLIENTS = 4, 0.6, 8  # throughput: rounds, seconds, connections
 STREAMS = 16
 STARTS = 3
 RESULTS = Path(__file__).with_name("RESULTS.md")
@@ -57,6 +57,7 @@ auth = "none"
 class Samples:
     """All that was measured. Lists run over rounds; keys are (mode, size) or a mode."""
 
+    plan: Plan
     p50: dict[tuple[str, int], list[float]] = field(default_factory=lambda: defaultdict(list))
     times: dict[tuple[str, int], list[float]] = field(default_factory=lambda: defaultdict(list))
     rate: dict[tuple[str, int], list[float]] = field(default_factory=lambda: defaultdict(list))
@@ -70,15 +71,17 @@ class Samples:
 
 
 def main() -> None:
+    given = asked()
     begun = time.monotonic()
-    samples = Samples()
+    samples = Samples(Plan.of(given.ways, given.seconds))
     with tempfile.TemporaryDirectory(prefix="transom-bench-") as name:
         folder = Path(name)
         with ExitStack() as stack:
             servers = _servers(stack, folder, samples)
             asyncio.run(_measure(servers, samples))
     text = _report(samples, time.monotonic() - begun)
-    RESULTS.write_text(text)
+    if not given.ways and not given.seconds:
+        RESULTS.write_text(text)
     print(text)
 
 
@@ -86,6 +89,8 @@ def _servers(stack: ExitStack, folder: Path, samples: Samples) -> dict[str, Serv
     upstream = stack.enter_context(server("upstream", ["bench.upstream"], folder))
     commands = {"baseline": ["bench.baseline", upstream.url]}
     for name, config in (("relay", RELAY), ("guard", GUARD)):
+        if name not in samples.plan.modes:
+            continue
         path = folder / f"{name}.toml"
         path.write_text(config.format(url=upstream.url, folder=folder))
         commands[name] = ["proxy", "serve", "-c", str(path)]
@@ -98,25 +103,27 @@ def _servers(stack: ExitStack, folder: Path, samples: Samples) -> dict[str, Serv
 
 
 async def _measure(servers: dict[str, Server], samples: Samples) -> None:
-    say("the guard sees the conversations grow")
+    plan = samples.plan
     histories = {size: bodies.history(size) for size in SIZES}
     requests = {
         (mode, size): bodies.fresh(histories[size][-1], one.url.removeprefix("http://"))
         for mode, one in servers.items()
         for size in SIZES
     }
-    for size in SIZES:
-        await _grow(servers["guard"], histories[size])
+    if "guard" in servers:
+        say("the guard sees the conversations grow")
+        for size in SIZES:
+            await _grow(servers["guard"], histories[size])
     for size in SIZES:
         say(f"one request at a time, {size // 1000} kB")
-        for turn in range(ROUNDS):
-            for mode in _turned(turn):
+        for turn in range(plan.rounds):
+            for mode in plan.turned(turn):
                 await _latency(servers[mode], requests[mode, size], samples, (mode, size))
         samples.calibration.append(figures.calibration())
     for size in SIZES:
         say(f"{CLIENTS} connections without a pause, {size // 1000} kB")
-        for turn in range(LOADS):
-            for mode in _turned(turn):
+        for turn in range(plan.loads):
+            for mode in plan.turned(turn):
                 await _load(servers[mode], requests[mode, size], samples, (mode, size))
         samples.calibration.append(figures.calibration())
     paced = bodies.history(2_000, stream=True)[-1]
@@ -151,12 +158,6 @@ async def _load(
     samples.cpu[key].append((one.cpu() - before) / answered)
 
 
-def _turned(turn: int) -> tuple[str, ...]:
-    """The modes, beginning with another one each round, so that none always comes first."""
-    turn %= len(MODES)
-    return MODES[turn:] + MODES[:turn]
-
-
 def _report(samples: Samples, seconds: float) -> str:
     slow, fast = min(samples.calibration), max(samples.calibration)
     return REPORT.format(
@@ -181,7 +182,7 @@ def _latency_table(samples: Samples) -> str:
     rows = []
     for size in SIZES:
         base = samples.p50["baseline", size]
-        for mode in MODES:
+        for mode in samples.plan.modes:
             p50, times = samples.p50[mode, size], samples.times[mode, size]
             added = statistics.median(
                 a - b for a, b in zip(p50, samples.p50["direct", size], strict=True)
@@ -201,7 +202,7 @@ def _latency_table(samples: Samples) -> str:
 def _load_table(samples: Samples) -> str:
     rows = []
     for size in SIZES:
-        for mode in MODES:
+        for mode in samples.plan.modes:
             rate, cpu = samples.rate[mode, size], samples.cpu[mode, size]
             rows.append(
                 (
@@ -222,7 +223,7 @@ def _stream_table(samples: Samples) -> str:
             f"{statistics.median(samples.delay[mode]) * 1000:.2f}",
             f"{figures.quantile(samples.delay[mode], 0.99) * 1000:.2f}",
         )
-        for mode in MODES
+        for mode in samples.plan.modes
     ]
     return figures.table(("way", "first byte p50 ms", "event p50 ms", "event p99 ms"), rows)
 
@@ -235,7 +236,7 @@ def _start_table(samples: Samples) -> str:
             f"{samples.idle[mode]:.0f}",
             f"{samples.peak[mode]:.0f}",
         )
-        for mode in MODES
+        for mode in samples.plan.modes
         if mode != "direct"
     ]
     return figures.table(("process", "start ms", "RSS at start MB", "peak RSS MB"), rows)
