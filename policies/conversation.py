@@ -64,8 +64,8 @@ class Unit:
     `source` is `tool:<name>`, `web:<title or url>`, `memory:<name>`. `call` is the id of the call
     that it answers, empty where the dialect has none. `part` counts the text parts of one result
     from 0. `message` is the index into `Conversation.messages`. `answered` says that a message of
-    the model follows, so that some model has read it. `digest` is a SHA-256 of the text, empty
-    where nobody has worked it out. `span`: where the unit is only a part of that string, its first
+    the model follows, so that some model has read it. `digest()` is a SHA-256 of the text, worked
+    out once for as long as the message is remembered. `span`: where the unit is only a part of that string, its first
     character and the one after its last.
     """
 
@@ -78,7 +78,7 @@ class Unit:
     message: int = 0
     answered: bool = False
     inner: Address = ()
-    digest: bytes = b""
+    digest: Callable[[], bytes] | None = field(default=None, repr=False, compare=False)
     span: tuple[int, int] | None = None
 
 

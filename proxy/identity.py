@@ -132,7 +132,7 @@ def _unit(unit: Unit, standing: int) -> Iterator[bytes]:
 
 
 def _text(unit: Unit) -> bytes:
-    return unit.digest or text_digest(unit.text)
+    return text_digest(unit.text) if unit.digest is None else unit.digest()
 
 
 def _digest(key: bytes, fields: Iterable[bytes]) -> bytes:

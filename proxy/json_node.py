@@ -26,9 +26,8 @@ from proxy.json_faults import (
     lone_surrogate,
 )
 from proxy.json_spans import ARRAY, OBJECT, Unaccounted, array_spans, object_spans
-from proxy.json_whole import gather, parse_strings, parse_value
+from proxy.json_whole import SLOWLY, gather, parse_quickly, parse_strings, parse_value
 
-_UNPARSED: Final = object()
 _STRING: Final = msgspec.json.Decoder(str)
 
 
@@ -93,7 +92,7 @@ class Node:
         self._end = end
         self._key_start = key_start
         self._opened: _Opened | None = None
-        self._value: object = _UNPARSED
+        self._value: object = SLOWLY
 
     def __repr__(self) -> str:
         return f"<Node {self.kind} of {self._end - self.offset} bytes at {self.offset}>"
@@ -247,7 +246,10 @@ class Node:
         Raises `Malformed` for equal keys anywhere in it and for numbers that nothing can hold. It
         is parsed once in the life of the document.
         """
-        if self._value is _UNPARSED:
+        if self._value is SLOWLY:
+            self.judge()
+            self._value = parse_quickly(self.raw)
+        if self._value is SLOWLY:
             self._value = self._parsed(parse_value)
         return self._value
 
@@ -260,7 +262,7 @@ class Node:
         found: list[Strand] = []
         if keyed and self._key_start >= 0:
             found.append(Strand(self.address, str(self.address[-1]), is_key=True))
-        value = self._value if self._value is not _UNPARSED else self._parsed(parse_strings)
+        value = self._value if self._value is not SLOWLY else self._parsed(parse_strings)
         gather(value, self.address, found)
         # Only a body with lone surrogates has a shadow to be scanned in its place.
         if self._source.scan is not self._source.body:

@@ -6,9 +6,12 @@ Owns what becomes of numbers and the order of strands. It must not know where a 
 from decimal import Decimal, InvalidOperation
 from typing import Final
 
+import msgspec
+
 from policies.conversation import Address, Strand
 from proxy.json_faults import Fault, parser
 
+_BEGINNING: Final = 40  # bytes that tell how a text is written
 _LONGEST_INT: Final = 4000  # characters; Python refuses to read integers beyond 4300 digits
 
 
@@ -26,6 +29,31 @@ parse_value: Final = parser(_number)
 
 parse_strings: Final = parser(bool)
 """For who wants the strings alone: numbers become true or false."""
+
+
+_quick: Final = msgspec.json.Decoder(float_hook=Decimal).decode
+_written: Final = msgspec.json.Encoder(decimal_format="number").encode
+
+SLOWLY: Final = object()
+"""What `parse_quickly` gives for a text that has to be parsed by `parse_value`."""
+
+
+def parse_quickly(raw: bytes) -> object:
+    """The same value, of JSON written as most clients write it, without white space: in two thirds
+    of the time. `SLOWLY` for all else, good or bad."""
+    spaced = b'": ' in raw[:_BEGINNING]
+    if b"\\u" in raw:  # most likely it would come out without this escape
+        return SLOWLY
+    try:
+        value = _quick(raw)
+        again = _written(value)
+        if spaced:
+            again = msgspec.json.format(again, indent=0)
+    except (msgspec.MsgspecError, ArithmeticError, ValueError, RecursionError):
+        return SLOWLY
+    # SECURITY: of two equal keys this reader keeps one and says nothing; what comes out again as it
+    # went in had no second one.
+    return value if again == raw else SLOWLY
 
 
 def gather(value: object, address: Address, found: list[Strand]) -> None:

@@ -86,12 +86,12 @@ def _origin(notes: Notes) -> Origin:
 
 
 def _block(node: Opened, notes: Notes) -> None:
-    kind = node.kind_of(_BLOCKS)
-    fields = _BLOCKS.get(kind)
-    if fields is None:
-        notes.unknown_at(node)
-        return
-    members = notes.open(node, fields)
+    kind, members = node.block(_BLOCKS)
+    if members is None:
+        if kind not in _BLOCKS:
+            notes.unknown_at(node)
+            return
+        members = notes.open(node, _BLOCKS[kind])
     match kind:
         case "text":
             pass

@@ -13,7 +13,7 @@ from msgspec import Struct, field
 
 from policies.conversation import Address, Message, Origin, ToolCall, Unit
 from proxy.memory import Memory
-from proxy.said import Said, said
+from proxy.said import Said, said, text_digest
 
 if TYPE_CHECKING:
     from proxy.dialects.beginnings import Beginning
@@ -27,11 +27,11 @@ _PART = 500  # one unit, as found and as made last, call or address, with its tu
 _Units = tuple[Message, tuple[str, ...], bool, tuple[Unit, ...]]
 
 
-class Found(Struct, frozen=True, eq=False):
+class Found(Struct, frozen=True, eq=False, gc=False):
     """One piece of third-party text in a message. `call` and `name` are what stands beside it; the
     tool's name is resolved later, from the whole body. `source` is set where no tool is behind it.
-    `address`, `inner` within a JSON text, and `digest` are as in `policies.conversation.Unit`, but
-    `address` starts at the message."""
+    `address`, and `inner` within a JSON text, are as in `policies.conversation.Unit`, but `address`
+    starts at the message."""
 
     address: Address
     text: str
@@ -40,13 +40,21 @@ class Found(Struct, frozen=True, eq=False):
     name: str = ""
     part: int = 0
     inner: Address = ()
-    digest: bytes = b""
+    _digest: list[bytes] = field(default_factory=list)
+
+    def digest(self) -> bytes:
+        """The digest of the text, worked out when it is first asked for."""
+        if kept := self._digest[:1]:
+            return kept[0]
+        digest = text_digest(self.text)
+        self._digest[:] = [digest]
+        return digest
 
     def __repr__(self) -> str:
         return f"Found(at {self.address}, {len(self.text)} characters)"
 
 
-class Facts(Struct, frozen=True, eq=False):
+class Facts(Struct, frozen=True, eq=False, gc=False):
     """All that the view needs of one message or one top-level member. `spoken`: it is output of the
     model, so it ends a run. `thoughts` and `hollow` are as in `policies.conversation.Message`.
     Addresses start at the message (or member)."""

@@ -10,7 +10,6 @@ from policies.conversation import Address, Origin, ToolCall
 from proxy.dialects.facts import Facts, Found
 from proxy.dialects.opened import Fields, Opened
 from proxy.lazyjson import Kind
-from proxy.said import text_digest
 
 
 class Notes:
@@ -143,8 +142,7 @@ class Notes:
                 return
         if text:
             address = node.address[self._depth :]
-            digest = text_digest(text)
-            self.found.append(Found(address, text, source, call, name, self._parts, inner, digest))
+            self.found.append(Found(address, text, source, call, name, self._parts, inner))
             self._parts += 1
 
 

@@ -85,14 +85,16 @@ class Opened:
         text = self.value.get(key)
         return text if isinstance(text, str) else ""
 
-    def kind_of(self, known: Mapping[str, frozenset[str]]) -> str:
-        """What `word("type")` gives; `known` are the fields of each kind. With no other fields
-        there is no key whose case would have to be looked at."""
-        if isinstance(self.value, dict):
-            kind = self.value.get("type")
-            if isinstance(kind, str) and self.value.keys() <= known.get(kind, _NONE):
-                return kind
-        return self.word("type")
+    def block(self, known: Mapping[str, frozenset[str]]) -> "tuple[str, Fields | None]":
+        """What `word("type")` gives, and the members if all of them are known: `known` are the
+        fields of each kind. With no others there is no key whose case would have to be looked at.
+        """
+        value = self.value
+        if isinstance(value, dict):
+            kind = value.get("type")
+            if isinstance(kind, str) and value.keys() <= known.get(kind, _NONE):
+                return kind, Fields(value, self.address, self._top)
+        return self.word("type"), None
 
     def fields(self) -> "Fields":
         """The members of an object by key, for a caller that has checked the keys."""

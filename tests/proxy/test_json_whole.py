@@ -1,12 +1,15 @@
 """Whole values: numbers without loss, strings with their way."""
 
+import json
 from decimal import Decimal
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from policies.conversation import Strand
 from proxy.json_faults import Fault
-from proxy.json_whole import gather, parse_strings, parse_value
+from proxy.json_whole import SLOWLY, gather, parse_quickly, parse_strings, parse_value
 
 
 @pytest.mark.parametrize(
@@ -43,3 +46,59 @@ def test_strands_stand_in_the_order_of_the_text():
         Strand(("top", "c"), "c", is_key=True),
         Strand(("top", "c"), "y"),
     ]
+
+
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.decimals(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner),
+    max_leaves=8,
+)
+
+
+@given(
+    VALUES, st.sampled_from([(",", ":"), (", ", ": "), (" ,", ":"), (",", " : ")]), st.booleans()
+)
+@settings(max_examples=200, deadline=None)
+def test_what_is_parsed_quickly_is_what_is_parsed_strictly(value, separators, ascii_only):
+    """However it is written: the same value of the same types, or nothing."""
+    text = json.dumps(value, separators=separators, ensure_ascii=ascii_only, default=float)
+    quick = parse_quickly(text.encode("utf-8", "surrogatepass"))
+    if quick is not SLOWLY:
+        assert repr(quick) == repr(parse_value(text))
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b'{"a":1,"a":1}',
+        b'{"a":1,"b":{"c":[{"d":1,"d":2}]}}',
+        b'{"a": 1, "a": 1}',
+        rb'{"a":1,"\u0061":1}',
+        b'{"a":1} ',
+        b'{"a":NaN}',
+        b'{"a":-0}',
+        b'{"a":1e5}',
+        b'{"a":"\\/"}',
+        b'{"a":"\\ud800"}',
+        b'{"a":1e99999999999999999999}',
+        b'{"a":' + b"9" * 5000 + b"}",
+        b'{"a":"\xff"}',
+        b'{"a"',
+        b"[" * 2000 + b"]" * 2000,
+    ],
+)
+def test_what_could_be_read_in_two_ways_is_never_parsed_quickly(raw):
+    """Equal keys above all; and whatever the quick reader would give back in other letters."""
+    assert parse_quickly(raw) is SLOWLY
+
+
+@pytest.mark.parametrize(
+    "raw", [b'{"a":"b","c":[1,true,null,1.50]}', b'{"a": "b", "c": [1, {}]}', '["ü\\n"]'.encode()]
+)
+def test_the_usual_text_is_parsed_quickly(raw):
+    """Compact, or with the blanks of Python's writer."""
+    assert parse_quickly(raw) == parse_value(raw.decode())

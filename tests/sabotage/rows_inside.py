@@ -79,6 +79,12 @@ READING = (
         Cut("root.get(folded)  #", "pass  #"),
     ),
     line(
+        "proxy/json_whole.py",
+        "of two equal keys this reader keeps one",
+        "proxy/test_json_whole.py::test_what_could_be_read_in_two_ways_is_never_parsed_quickly",
+        Cut("return value if again == raw else SLOWLY", "return value"),
+    ),
+    line(
         "proxy/dialects/beginnings.py",
         "only what ends itself is known by its bytes",
         "proxy/dialects/test_beginnings.py::test_only_whole_items_are_known",
