@@ -147,12 +147,15 @@ def _of_family(
 
 
 def _speaks_anthropic(headers: Mapping[str, str]) -> bool:
-    """Its SDKs always send `anthropic-version`; Claude Code's start-up probe only a user agent."""
+    """Its SDKs always send `anthropic-version`; Claude Code's start-up probe only a user agent. Who
+    sends no more than a key has it in the header of its vendor."""
     agent = headers.get("user-agent", "").lower()
     return (
         "anthropic-version" in headers
         or "anthropic-beta" in headers
         or agent.startswith(("claude-", "anthropic"))
+        # SECURITY: a key of the one vendor must not go to the other.
+        or ("x-api-key" in headers and "authorization" not in headers)
     )
 
 

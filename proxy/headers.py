@@ -53,7 +53,11 @@ _FORWARDING: Final = frozenset(
 )
 _STAYING: Final = HOP_BY_HOP | _OURS | _FORWARDING
 _DROPPED_PREFIXES: Final = ("x-transom-", "x-forwarded", "x-original-", "x-envoy-", "cf-")
-_CREDENTIAL_ENDINGS: Final = ("api-key", "auth-token", "access-token", "subscription-key")
+_CREDENTIAL_ENDINGS: Final = (
+    *("api-key", "apikey", "api_key", "auth-key", "subscription-key"),
+    *("auth-token", "access-token", "private-token"),
+    *("-auth", "-authorization"),
+)
 _CREDENTIAL_NAMES: Final = frozenset({"authorization", "x-amz-security-token"})
 
 

@@ -131,6 +131,8 @@ def test_ollama_endpoints_that_leave_say_so_when_opened():
         ("GET", "/v1/models/claude-opus-5-5", {"anthropic-beta": "x"}, "anthropic"),
         ("HEAD", "/", {"user-agent": "claude-cli/2.1.197 (external, cli)"}, "anthropic"),
         ("HEAD", "/", {"user-agent": "ollama/0.9"}, "ollama"),
+        ("GET", "/v1/models", {"x-api-key": "k"}, "anthropic"),
+        ("GET", "/v1/models", {"x-api-key": "k", "authorization": "Bearer k"}, "openai"),
         ("GET", "/", {}, "ollama"),
         ("HEAD", "/api/hello", {}, "anthropic"),
         ("POST", "/v1/chat/completions", ANTHROPIC, "openai"),

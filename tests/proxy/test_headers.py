@@ -89,6 +89,12 @@ def test_headers_that_connection_names_stay():
         "Anthropic-Authorization",
         "ocp-apim-subscription-key",
         "x-access-token",
+        "apikey",
+        "api_key",
+        "X-Auth-Key",
+        "private-token",
+        "Helicone-Auth",
+        "x-portkey-authorization",
     ],
 )
 def test_credentials_are_set_apart(name):
@@ -98,7 +104,7 @@ def test_credentials_are_set_apart(name):
 
 
 @pytest.mark.parametrize(
-    "name", ["openai-organization", "openai-project", "anthropic-beta", "x-app"]
+    "name", ["openai-organization", "openai-project", "anthropic-beta", "x-app", "x-goog-authuser"]
 )
 def test_what_is_no_credential(name):
     """Organisation and project are no credentials."""
