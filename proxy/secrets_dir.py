@@ -110,7 +110,7 @@ def _listing(root: Path) -> _Listing:
         for name in sorted(names) + links:
             path = Path(folder, name)
             relative = str(path.relative_to(top))
-            if not path.resolve().is_relative_to(top):
+            if not Path(os.path.realpath(path)).is_relative_to(top):
                 skipped.append(relative)
             elif name not in links:
                 entry = _entry(relative, path)

@@ -20,6 +20,9 @@ Result = TypeVar("Result")
 
 _BATCH = 64
 
+# What SQLite says, and what a row raises that somebody has written by hand.
+_FAILURES = (sqlite3.Error, ArithmeticError, AttributeError, TypeError, ValueError)
+
 
 @dataclass(frozen=True, slots=True)
 class _Job(Generic[Result]):
@@ -78,7 +81,7 @@ class Worker:
             try:
                 connection = connection or self._connect()
                 results = self._transact(connection, batch)
-            except sqlite3.Error as error:
+            except _FAILURES as error:
                 # The words of SQLite may quote a statement or a path; its name for the error does.
                 failure = StateError(f"the state failed: {type(error).__name__}")
                 for job in batch:
@@ -108,7 +111,7 @@ class Worker:
         try:
             results = [job.work(connection) for job in batch]
             connection.execute("COMMIT")
-        except sqlite3.Error:
+        except _FAILURES:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             raise

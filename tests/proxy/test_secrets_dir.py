@@ -205,11 +205,12 @@ async def test_links(follow, tmp_path):
     (inside / "elsewhere").symlink_to(outside / "f")
     (inside / "elsewhere-folder").symlink_to(outside)
     (inside / "nowhere").symlink_to(inside / "gone")
+    (inside / "round").symlink_to(inside / "round")
     os.mkfifo(inside / "pipe")
     directory = await follow(inside)
     assert denied(directory)
     assert not denied(directory, OTHER)
-    assert directory.skipped == ("elsewhere", "nowhere", "pipe", "elsewhere-folder")
+    assert directory.skipped == ("elsewhere", "nowhere", "pipe", "round", "elsewhere-folder")
 
 
 async def test_a_follower_that_died_closes_the_cloud(tmp_path):

@@ -53,6 +53,16 @@ async def test_a_failing_batch_leaves_nothing_behind() -> None:
     await worker.close()
 
 
+async def test_a_row_of_another_shape_ends_no_thread() -> None:
+    """A value that is not what it should be fails the call that meets it, and no later one."""
+    worker = _worker()
+    value = "SELECT 'text'"
+    with pytest.raises(StateError, match=r"AttributeError$"):
+        await worker.call(lambda connection: connection.execute(value).fetchone()[0].hex())
+    assert await worker.call(lambda connection: connection.execute(value).fetchone()) == ("text",)
+    await worker.close()
+
+
 async def test_a_connection_that_cannot_be_made_is_tried_again() -> None:
     """The error is typed, its words do not quote SQLite, and the next call starts afresh."""
     tries: list[int] = []
