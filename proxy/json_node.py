@@ -277,6 +277,10 @@ class Node:
         """SHA-256 over `salt` and the raw bytes."""
         return hashlib.sha256(salt + self.raw).digest()
 
+    def item_spans(self) -> list[tuple[int, int]]:
+        """`span` of each item of an array."""
+        return [(n.offset, n._end) for n in self.items()]
+
     def item_digests(self, salt: bytes, start: int = 0) -> list[bytes]:
         """`digest` of each item of an array, from item `start` on."""
         body, sha256 = self._source.body, hashlib.sha256

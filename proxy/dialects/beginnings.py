@@ -63,16 +63,16 @@ def remember(
     node: Node, digests: Sequence[bytes], facts: Sequence[Facts], beginnings: Beginnings
 ) -> None:
     """Keep the list `node` with the digests and facts of all its items for next time."""
-    items = node.items()
-    if not items or not _worth_it(node):
+    here = node.item_spans() if _worth_it(node) else []
+    if not here:
         return
     start = node.offset
-    spans = tuple([(s - start, e - start) for s, e in (item.span for item in items)])
-    raw = node.source.body[start : items[-1].span[1]]
+    spans = tuple([(s - start, e - start) for s, e in here])
     ends = tuple([end for _, end in spans])
+    raw = node.source.body[start : start + ends[-1]]
     old = Beginning(raw, spans, ends, tuple(digests), tuple(facts))
     # The facts are in their own memory as well; here they are held on to, so they count.
-    beginnings.renew(_key(node), old, 3 * len(raw) + _ITEM * len(items))
+    beginnings.renew(_key(node), old, 3 * len(raw) + _ITEM * len(here))
 
 
 def _worth_it(node: Node) -> bool:
