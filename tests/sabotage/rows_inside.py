@@ -208,6 +208,39 @@ LEDGER = (
             ("ollama", "strict/test_cache_bars.py::test_frames_keep_the_prompt_cache"),
         )
     ),
+    *(
+        named(
+            f"{what}, {client}",
+            "policies/envelope/epoch.py",
+            f"strict/test_adopted.py::{scene}",
+            Cut(old, new),
+            pair=PAIRS[client],
+        )
+        for client in ("claude-code", "codex")
+        for what, scene, old, new in (
+            (
+                "thinking bound to bare text sent with frames",
+                "test_history_is_framed_with_the_first_prompt_through_transom",
+                "conversation.messages[: max(self.start, 0)] for way in",
+                "conversation.messages[:0] for way in",
+            ),
+            (
+                "bare text framed under thinking",
+                "test_sealed_history_leaves_as_it_came_until_the_operator_speaks",
+                "return Epoch(now.start, True, now.sealed, Turn.RAW)",
+                "return Epoch(now.start, False, -1, Turn.WITH)",
+            ),
+        )
+    ),
+    named(
+        "pins forgotten",
+        "policies/decide.py",
+        "strict/test_pinned.py::test_change_in_the_middle_of_a_loop_is_for_later_conversations",
+        Cut("remembered.pins or pinned_now(policies)", "pinned_now(policies)"),
+        pair=PAIRS["chat"],
+        before="framed",
+        after="encoded",
+    ),
     line(
         "proxy/state/keyfile.py",
         "whoever reads the key can tell",
