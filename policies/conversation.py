@@ -7,6 +7,7 @@ Owns the dialect-free vocabulary. It must not know a vendor, a wire format or wh
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import NamedTuple
 
 Address = tuple[str | int, ...]
 """Way from the top of a JSON body to a value in it: keys and array indices, outermost first."""
@@ -22,13 +23,16 @@ class Origin(StrEnum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True)
-class Strand:
+class Strand(NamedTuple):
     """One decoded string of the body, a key or a value, with the way to it."""
 
     address: Address
-    text: str = field(repr=False)
+    text: str
     is_key: bool = False
+
+    def __repr__(self) -> str:
+        """SECURITY: what the body says is shown nowhere."""
+        return f"Strand({len(self.address)} steps, {'key' if self.is_key else 'value'})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +69,8 @@ class Unit:
     that it answers, empty where the dialect has none. `part` counts the text parts of one result
     from 0. `message` is the index into `Conversation.messages`. `answered` says that a message of
     the model follows, so that some model has read it. `digest()` is a SHA-256 of the text, worked
-    out once for as long as the message is remembered. `span`: where the unit is only a part of that string, its first
-    character and the one after its last.
+    out once for as long as the message is remembered. `span`: where the unit is only a part of
+    that string, its first character and the one after its last.
     """
 
     address: Address

@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
-import regex  # type: ignore[import-untyped]
+import regex
 
 from policies.conversation import Strand
 from policies.decision import Finding

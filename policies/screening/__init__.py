@@ -1,6 +1,7 @@
 """Screening for secrets: rules as data, one engine, offline checks, views, the deny corpus."""
 
 from policies.screening.places import place
-from policies.screening.screen import AMBIGUOUS, Screen
+from policies.screening.reading import AMBIGUOUS
+from policies.screening.screen import Screen
 
 __all__ = ["AMBIGUOUS", "Screen", "place"]

@@ -92,7 +92,7 @@ def crc62(value: bytes) -> bool:
 
 
 def macaroon_hex(value: bytes) -> bool:
-    return codecs.macaroon_v2(bytes.fromhex(value[: len(value) // 2 * 2].decode()))
+    return codecs.macaroon_v2(codecs.hex_run(value))
 
 
 def macaroon_base64(value: bytes) -> bool:
@@ -108,9 +108,26 @@ def cashu(value: bytes) -> bool:
     return raw[:1] != b"" and raw[0] >> 5 == 5 and b"at" in raw and codecs.cbor_end(raw) is not None
 
 
+def cashu_hex(value: bytes) -> bool:
+    return _cashu_raw(codecs.hex_run(value))
+
+
+def cashu_base64(value: bytes) -> bool:
+    return _cashu_raw(codecs.base64_any(value))
+
+
+def _cashu_raw(raw: bytes) -> bool:
+    """The same token as bytes: `crawB`, then its CBOR map."""
+    return raw[:5] == b"crawB" and raw[5:6] > b"\xa0" and codecs.cbor_end(raw, 5) is not None
+
+
 def fedimint(value: bytes) -> bool:
     """Ecash notes: a count, then parts of type, length and content that fill the rest exactly."""
     return fedimint_raw(codecs.base64_any(value))
+
+
+def fedimint_hex(value: bytes) -> bool:
+    return fedimint_raw(codecs.hex_run(value))
 
 
 def fedimint_base32(value: bytes) -> bool:
@@ -165,6 +182,14 @@ def pem(value: bytes) -> bool:
 
 def der_base64(value: bytes) -> bool:
     return codecs.der_private_key(codecs.base64_any(value))
+
+
+def der_hex(value: bytes) -> bool:
+    return codecs.der_private_key(codecs.hex_run(value))
+
+
+def openssh_hex(value: bytes) -> bool:
+    return codecs.hex_run(value).startswith(b"openssh-key-v1\0")
 
 
 def openssh_base64(value: bytes) -> bool:
@@ -248,7 +273,8 @@ CHECKS: Mapping[str, Callable[[bytes], bool]] = {
     check.__name__: check
     for check in (
         nsec, ncryptsec, age, extended_key, wif, crc62, macaroon_hex, macaroon_base64, cashu,
-        fedimint, fedimint_base32, pem, der_base64, openssh_base64, jwt, aws_id, mixed, curve_key,
-        password_in_url, basic_login, chosen, rune,
+        cashu_hex, cashu_base64, fedimint, fedimint_hex, fedimint_base32, pem, der_base64, der_hex,
+        openssh_base64, openssh_hex, jwt, aws_id, mixed, curve_key, password_in_url, basic_login,
+        chosen, rune,
     )
 }  # fmt: skip

@@ -82,6 +82,11 @@ def base64_run(run: bytes) -> bytes:
     return binascii.a2b_base64(run)
 
 
+def hex_run(run: bytes) -> bytes:
+    """Bytes of hex digits; the last of an odd number is dropped."""
+    return bytes.fromhex(run[: len(run) // 2 * 2].decode())
+
+
 def base32_any(text: bytes) -> bytes:
     """Bytes of an upper-case base32 text without padding, cut to whole groups."""
     return base64.b32decode(text[: len(text) // 8 * 8])

@@ -5,46 +5,39 @@ gives everything that the runs of a text decode to in one buffer, for the next p
 """
 
 import re
-import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass, field
-
-import re2  # type: ignore[import-untyped]
 
 from policies.screening import codecs
 from policies.screening.checks import fedimint_raw, wif
+from policies.screening.images import inflated, media_type, packed_texts
+from policies.screening.signs import HEX_GROUP, TEXT_GROUP, WIDE_GROUP
 from policies.screening.work import Work
 
 SHORTEST = 24
 LONG = 4096
 """A run of this many characters that reads as nothing is ambiguous."""
 SEPARATOR = b"\n\0\n"
-_INFLATED = 200_000
+INFLATED = 200_000
+"""Bytes that are read of one compressed stream; a longer one is ambiguous."""
 _RATIO = 50
 
-
-def _linear(pattern: bytes) -> "re2._Regexp":
-    options = re2.Options()
-    options.encoding = re2.Options.Encoding.LATIN1
-    options.log_errors = False
-    return re2.compile(pattern, options)
-
-
-_RUN = _linear(rb"[A-Za-z0-9+/_-]{%d,}" % SHORTEST)
+_ALPHABET = re.sub(rb"[^A-Za-z0-9+/_-]", b"", bytes(range(256)))
+_RUNS_ALONE = bytes(code if code in _ALPHABET else 32 for code in range(256))
 _HEX = re.compile(rb"[0-9a-fA-F]+")
 _BASE32 = re.compile(rb"[A-Z2-7]{32,}")
+_PROMISING = re.compile(b"(?:%s){5,}+|(?:%s){3,}+" % (TEXT_GROUP, WIDE_GROUP))
+_HEX_PROMISING = re.compile(b"(?:%s){16,}+" % HEX_GROUP)
+_STREAM = re.compile(rb"(?:^|[+/_-])(?P<head>H4sI|e[AFJN])")
 _WALLET_KEY = re.compile(rb"(?:^|[+/_-])([5KL9c6][1-9A-HJ-NP-Za-km-z]{50,57})(?=$|[+/_-])")
-_WITHIN = re.compile(rb"[+/_-]+")
-_MEDIA = re.compile(rb"data:([a-z]+/[a-z0-9.+-]+)(?:;[a-z0-9=-]+)*;base64,$")
-_PRINTABLE = bytes(range(32, 127)) + b"\t\n\r\x1b"
-_MAGIC = (
-    (b"\x89PNG\r\n\x1a\n", "image/png"),
-    (b"\xff\xd8\xff", "image/jpeg"),
-    (b"GIF87a", "image/gif"),
-    (b"GIF89a", "image/gif"),
-    (b"BM", "image/bmp"),
-    (b"%PDF-", "application/pdf"),
+_URI = re.compile(
+    rb"data:([a-z]{1,16}/[a-z0-9.+-]{1,64})(?:;[a-z0-9=-]{1,40}){0,4};base64,"
+    rb"([A-Za-z0-9+/_-]{%d})" % SHORTEST
 )
+_ASKED = 160
+"""Characters from which on asking is cheaper than looking."""
+_PNG = b"iVBORw0KGgo"
+_PRINTABLE = bytes(range(32, 127)) + b"\t\n\r\x1b"
 _HEADS: tuple[tuple[bytes, str, Callable[[bytes], bool]], ...] = (
     (b"\x02", "macaroon", codecs.macaroon_v2),
     (b"00", "macaroon", codecs.macaroon_v1),
@@ -55,8 +48,6 @@ _HEADS: tuple[tuple[bytes, str, Callable[[bytes], bool]], ...] = (
     (b"\x30", "private_key_der", lambda raw: len(raw) >= 44 and codecs.der_private_key(raw)),
     (b"openssh-key-v1\0", "ssh_private_key", lambda raw: len(raw) > 64),
 )
-
-_FIRST_BYTES = bytes({magic[0] for magic, _, _ in _HEADS})
 
 
 @dataclass(slots=True)
@@ -76,81 +67,108 @@ def heads(raw: bytes) -> Iterator[str]:
             yield kind
 
 
-def media_type(raw: bytes) -> str:
-    """The type that the first bytes show, or nothing. Only what an API takes as an image or a
-    document is known here."""
-    if raw[:4] == b"RIFF" and raw[8:12] == b"WEBP":
-        return "image/webp"
-    return next((name for magic, name in _MAGIC if raw.startswith(magic)), "")
-
-
-def decode(data: bytes, work: Work, media: str = "") -> Decoded:
-    """Decode every run of 24 characters and more. `media`: the type that the field beside the
-    text claims; content of another type is opaque."""
+def decode(
+    data: bytes,
+    seen: Container[str],
+    ask: Callable[[bytes], Container[str]],
+    work: Work,
+    media: str = "",
+) -> Decoded:
+    """Decode every run of 24 characters and more that is what the tests have `seen` somewhere;
+    `ask` puts the tests to one run. `media`: the type that the field beside the text claims, for
+    the first run, where a wrapped image has its magic; content of another type is opaque."""
     found, parts = Decoded(), list[bytes]()
-    for match in _RUN.finditer(data):
-        run = match[0]
+    claims = {uri[2]: uri[1].decode() for uri in _URI.finditer(data)} if "uri" in seen else {}
+    for run in data.translate(_RUNS_ALONE).split():
+        if len(run) < SHORTEST:
+            continue
         work.spend("decode", 2 * len(run))
-        if len(run) >= 51:
-            found.kinds |= _wallet_keys(run)
-        first = len(parts)
-        # What follows a slash, plus or dash may be a run of its own, glued to a path or a mark.
-        later = _WITHIN.split(run)[1:] if len(run) <= LONG else []
-        later += [run.lstrip(b"+/_-")] if run[0] in b"+/_-" else []
-        for part in (run, *(part for part in later if len(part) >= SHORTEST)):
-            parts.append(_raw(part))
-            if parts[-1][:1] in _FIRST_BYTES:
-                found.kinds.update(heads(parts[-1]))
-        if _BASE32.fullmatch(run):
+        claimed, media = media or claims.get(run[:SHORTEST], ""), ""
+        if "wallet" in seen and any(map(wif, _WALLET_KEY.findall(run))):
+            found.kinds.add("wif")
+        if "base32" in seen and _BASE32.fullmatch(run):
             parts.append(codecs.base32_any(run))
-        raw = parts[first]
-        if len(run) >= 64 or raw[:1] in b"\x1f\x78":
-            # A wrapped image has its magic in the first line alone.
-            claimed = media if not match.start() else _claimed(data, match.start())
-            found.opaque = found.opaque or _packed(run, raw, claimed, parts, work)
+        texts = list(_texts(run, seen if len(run) < _ASKED else ask(run), work))
+        parts += texts
+        streams = list(_streams(run, work)) if "packed" in seen else []
+        parts += streams
+        if any(len(text) >= INFLATED for text in streams):
+            found.opaque = "inflate-limit"
+        elif (
+            claimed
+            or run.startswith(_PNG)
+            or (len(run) >= LONG and not streams and not any(map(_is_text, texts)))
+        ):
+            found.opaque = found.opaque or _opaque(run, claimed, parts, work)
     found.text = SEPARATOR.join(parts)
     return found
 
 
+def _texts(run: bytes, seen: Container[str], work: Work) -> Iterator[bytes]:
+    """What the run stands for, once for each place where its groups of characters may begin: at its
+    start, or elsewhere if it is glued to a path or a mark."""
+    if len(set(run[:4096])) < 4:
+        return
+    if _HEX.fullmatch(run):
+        promising, group = _HEX_PROMISING, 2
+    elif "text" in seen or "wide" in seen:
+        promising, group = _PROMISING, 4
+    else:
+        return
+    first = promising.search(run)
+    tried: set[int] = set()
+    while first and len(tried) < group:
+        phase = first.start() % group
+        if phase not in tried:
+            tried.add(phase)
+            work.spend("decode", len(run))
+            raw = _raw(run[phase:])
+            yield raw
+            if 10 * len(raw.translate(None, _PRINTABLE)) <= len(raw):
+                return
+        work.spend("decode", 16)
+        first = promising.search(run, first.end())
+
+
 def _raw(run: bytes) -> bytes:
     if _HEX.fullmatch(run):
-        return bytes.fromhex(run[: len(run) // 2 * 2].decode())
+        return codecs.hex_run(run)
     return codecs.base64_run(run)
 
 
-def _wallet_keys(run: bytes) -> set[str]:
-    """Base58 keys have no prefix to anchor on: any part of their length is tried."""
-    return {"wif" for part in _WALLET_KEY.findall(run) if wif(part)}
-
-
-def _claimed(data: bytes, start: int) -> str:
-    uri = _MEDIA.search(data, max(0, start - 96), start)
-    return uri[1].decode() if uri else ""
-
-
-def _packed(run: bytes, raw: bytes, claimed: str, parts: list[bytes], work: Work) -> str:
-    """Compressed content goes to `parts`; what can be read neither way is named."""
+def _opaque(run: bytes, claimed: str, parts: list[bytes], work: Work) -> str:
+    """Why a long run, or one that claims to be something, cannot be read; what can be goes to
+    `parts` whole."""
+    raw = _raw(run)
     seen = media_type(raw)
     if claimed.startswith("image/") and seen != claimed.replace("/jpg", "/jpeg"):
-        return "" if _is_text(raw) else "image-mismatch"
-    if raw[:2] == b"\x1f\x8b" or (raw[:1] == b"\x78" and raw[1:2] in b"\x01\x5e\x9c\xda"):
-        inflated = _inflated(raw)
-        if inflated is not None:
-            work.spend("decode", len(inflated) // _RATIO + len(raw))
-            parts.append(inflated)
-            return "inflate-limit" if len(inflated) >= _INFLATED else ""
-    if len(run) < LONG or seen or _is_text(raw) or _is_filler(run):
-        return ""
-    return "opaque-run"
+        if not _is_text(raw):
+            return "image-mismatch"
+    elif not seen and len(run) >= LONG and not _is_text(raw) and not _is_filler(run):
+        return "opaque-run"
+    parts.append(raw)
+    for packed in packed_texts(raw):
+        work.spend("decode", len(packed))
+        text = inflated(packed, INFLATED)
+        if text is None or len(text) >= INFLATED:
+            return "inflate-limit"
+        parts.append(text)
+    return ""
 
 
-def _inflated(raw: bytes) -> bytes | None:
-    # 32 + 15: zlib or gzip, by its header.
-    inflater = zlib.decompressobj(47)
-    try:
-        return inflater.decompress(raw, _INFLATED)
-    except zlib.error:
-        return None
+def _streams(run: bytes, work: Work) -> Iterator[bytes]:
+    """What compressed content in the run holds, each up to the bound."""
+    if _HEX.fullmatch(run):
+        starts = [0] if run[:2].lower() in (b"1f", b"78") else []
+    else:
+        starts = [match.start("head") for match in _STREAM.finditer(run)]
+    for start in starts:
+        raw = _raw(run[start:])
+        work.spend("decode", len(raw))
+        text = inflated(raw, INFLATED)
+        if text is not None:
+            work.spend("decode", len(text) // _RATIO)
+            yield text
 
 
 def _is_text(raw: bytes) -> bool:
@@ -165,4 +183,4 @@ def _is_text(raw: bytes) -> bool:
 
 def _is_filler(run: bytes) -> bool:
     """Rulers, padding, digits: too few different characters to carry anything encoded."""
-    return len(set(run)) < 8 or run.isdigit()
+    return run.isdigit() or (len(set(run[:256])) < 8 and len(set(run)) < 8)

@@ -1,32 +1,64 @@
 """One function, `anchors(bytes) -> hits`, over whichever multi-pattern engine works here.
 
-Owns the choice of the engine and its upkeep. It must not know what a literal stands for.
+Owns the choice of the engine and its upkeep. It must not know what a pattern stands for.
 """
 
+import re
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-import re2  # type: ignore[import-untyped]
+import re2
 
 if TYPE_CHECKING:
-    import hyperscan
+    import hyperscan  # noqa: F401
 
 Hit = tuple[int, int]
-"""Number of the literal, offset at which it starts."""
+"""Number of the pattern, offset behind the last byte of the instance."""
+
+_CLASS = re.compile(rb"\[(\\?.)[^\]]*\]\{(\d+)\}", re.DOTALL)
 
 
-class Literal(NamedTuple):
-    """Bytes to look for. `once`: a single hit anywhere says all there is to know."""
+class Pattern(NamedTuple):
+    """Bytes to look for: `text` as it is, of any case if `caseless`, and right behind it what the
+    expression `then` says. Either may be empty. `once`: one hit says all there is to know. `after`:
+    a class of bytes that must not stand right before; who cannot ask for that may report more.
 
-    text: bytes
+    Expressions mean the same to Hyperscan, RE2 and `re`: classes, groups, bounded repeats, `^`.
+    Behind a `text`, `then` is one class with one fixed count.
+    """
+
+    text: bytes = b""
+    then: bytes = b""
     caseless: bool = False
     once: bool = False
+    after: bytes = b""
 
+    @property
+    def width(self) -> int:
+        """Bytes that an instance has, for a pattern with a `text`."""
+        follows = _CLASS.fullmatch(self.then)
+        return len(self.text) + (int(follows[2]) if follows else 0)
 
-Gates = Callable[[bytes], frozenset[str]]
-"""Names of the patterns that match anywhere in the data."""
+    @property
+    def expression(self) -> bytes:
+        # Every byte by its number: some engines end a literal at the first zero byte.
+        escaped = b"".join(b"\\x%02x" % byte for byte in self.text)
+        if self.caseless and escaped:
+            escaped = b"(?i:%s)" % escaped
+        return escaped + self.then
+
+    @property
+    def bounded(self) -> bytes:
+        """The expression with what must not stand before it. The letter of an escape is none."""
+        before = b"(?:^|[^%s]|\\\\[nrt])" % self.after if self.after else b""
+        return before + self.expression
+
+    @property
+    def instance(self) -> bytes:
+        """The plainest instance, for a pattern with a `text`."""
+        follows = _CLASS.fullmatch(self.then)
+        return self.text + (follows[1][-1:] * int(follows[2]) if follows else b"")
 
 
 class Engine(Protocol):
@@ -35,156 +67,113 @@ class Engine(Protocol):
     name: str
 
     def anchors(self, data: bytes) -> list[Hit]:
-        """Every place where a literal starts, in no particular order; a literal marked `once` is
-        reported at least once if it occurs."""
+        """Where instances end, in no particular order: every one of a pattern with a `text`, at
+        least one of any other that occurs."""
         ...
 
 
 class Vectorscan:
-    """All literals in one pass at memory speed. Raises `ImportError` or the library's own error
+    """All patterns in one pass at memory speed. Raises `ImportError` or the library's own error
     where it is missing or refuses this processor."""
 
     name = "hyperscan"
 
-    def __init__(self, literals: Sequence[Literal]) -> None:
+    def __init__(self, patterns: Sequence[Pattern]) -> None:
         import hyperscan
 
-        self._lengths = [len(literal.text) for literal in literals]
         self._database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
         self._database.compile(
-            expressions=[literal.text for literal in literals],
-            ids=list(range(len(literals))),
-            elements=len(literals),
+            expressions=[pattern.bounded for pattern in patterns],
+            ids=list(range(len(patterns))),
+            elements=len(patterns),
             flags=[
-                hyperscan.HS_FLAG_CASELESS * literal.caseless
-                | hyperscan.HS_FLAG_SINGLEMATCH * literal.once
-                for literal in literals
+                hyperscan.HS_FLAG_DOTALL | hyperscan.HS_FLAG_SINGLEMATCH * pattern.once
+                for pattern in patterns
             ],
-            literal=True,
         )
-        self._scratches = _Scratches(self._database)
+        # Working memory: each is lent to one scan at a time, whatever its thread.
+        self._first = hyperscan.Scratch(self._database)
+        self._free: deque[hyperscan.Scratch] = deque()
 
     def anchors(self, data: bytes) -> list[Hit]:
         hits: list[Hit] = []
-        lengths = self._lengths
 
         def note(number: int, _start: int, end: int, _flags: int, _context: object) -> None:
-            hits.append((number, end - lengths[number]))
+            hits.append((number, end))
 
-        with self._scratches.one() as scratch:
-            self._database.scan(data, match_event_handler=note, scratch=scratch)
-        return hits
-
-
-class _Scratches:
-    """Working memory of an engine: each is lent to one scan at a time, whatever its thread."""
-
-    def __init__(self, database: "hyperscan.Database") -> None:
-        import hyperscan
-
-        self._first = hyperscan.Scratch(database)
-        self._free: deque[hyperscan.Scratch] = deque()
-
-    @contextmanager
-    def one(self) -> "Iterator[hyperscan.Scratch]":
         try:
             scratch = self._free.pop()
         except IndexError:
             scratch = self._first.clone()
-        yield scratch
+        self._database.scan(data, match_event_handler=note, scratch=scratch)
         # After an exception the scratch may be in use still: it is let go.
         self._free.append(scratch)
+        return hits
 
 
 class AhoCorasick:
-    """The same over ahocorasick_rs: one automaton over lower-cased text, exact case checked at
-    the hit."""
+    """The same over ahocorasick_rs for patterns with a text, one linear search each for others."""
 
     name = "ahocorasick"
 
-    def __init__(self, literals: Sequence[Literal]) -> None:
+    def __init__(self, patterns: Sequence[Pattern]) -> None:
         import ahocorasick_rs
 
-        self._literals = literals
+        self._lettered = [number for number, pattern in enumerate(patterns) if pattern.text]
         self._automaton = ahocorasick_rs.BytesAhoCorasick(
-            [literal.text.lower() for literal in literals]
+            [patterns[number].text.lower() for number in self._lettered] or [b"\0" * 64]
         )
-
-    def anchors(self, data: bytes) -> list[Hit]:
-        found = self._automaton.find_matches_as_indexes(data.lower(), overlapping=True)
-        return [
-            (number, start)
-            for number, start, end in found
-            if self._literals[number].caseless or data[start:end] == self._literals[number].text
+        self._exact = {
+            number: re.compile(patterns[number].expression, re.DOTALL) for number in self._lettered
+        }
+        self._others = [
+            (number, pattern.once, linear(pattern.then))
+            for number, pattern in enumerate(patterns)
+            if not pattern.text
         ]
 
-
-def build(literals: Sequence[Literal]) -> Engine:
-    """The fastest engine that proves itself here: it has to find every literal of `literals`."""
-    try:
-        import hyperscan
-    except ImportError:
-        return AhoCorasick(literals)
-    try:
-        engine = Vectorscan(literals)
-        if _finds_all(engine, literals):
-            return engine
-    except hyperscan.error:
-        pass
-    return AhoCorasick(literals)
-
-
-def _finds_all(engine: Engine, literals: Sequence[Literal]) -> bool:
-    hits = engine.anchors(b"\n".join(literal.text for literal in literals))
-    return {number for number, _ in hits} == set(range(len(literals)))
+    def anchors(self, data: bytes) -> list[Hit]:
+        hits: list[Hit] = []
+        if self._lettered:
+            found = self._automaton.find_matches_as_indexes(data.lower(), overlapping=True)
+            for at, start, _ in found:
+                number = self._lettered[at]
+                match = self._exact[number].match(data, start)
+                if match:
+                    hits.append((number, match.end()))
+        for number, once, expression in self._others:
+            for match in expression.finditer(data):
+                hits.append((number, match.end()))
+                if once:
+                    break
+        return hits
 
 
-def gates(patterns: Mapping[str, bytes]) -> Gates:
-    """One pass that tells which patterns match at all; one search each where there is no engine
-    for that. The patterns must mean the same to both: no anchors but `^`, no flags."""
-    try:
-        return _vectorscan_gates(patterns)
-    except ImportError:
-        return linear_gates(patterns)
-
-
-def linear_gates(patterns: Mapping[str, bytes]) -> Gates:
-    """One linear search per pattern."""
+def linear(expression: bytes) -> "re2._Regexp":
+    """An expression over bytes whose searches cost no more than their text is long."""
     options = re2.Options()
     options.encoding = re2.Options.Encoding.LATIN1
     options.log_errors = False
-    compiled = {name: re2.compile(pattern, options) for name, pattern in patterns.items()}
-
-    def match(data: bytes) -> frozenset[str]:
-        return frozenset(name for name, pattern in compiled.items() if pattern.search(data))
-
-    return match
+    options.dot_nl = True
+    return re2.compile(expression, options)
 
 
-def _vectorscan_gates(patterns: Mapping[str, bytes]) -> Gates:
-    import hyperscan
-
-    names = list(patterns)
-    database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
+def build(patterns: Sequence[Pattern]) -> Engine:
+    """The fastest engine that proves itself here: it has to find every pattern with a text."""
     try:
-        database.compile(
-            expressions=list(patterns.values()),
-            ids=list(range(len(names))),
-            elements=len(names),
-            flags=hyperscan.HS_FLAG_SINGLEMATCH | hyperscan.HS_FLAG_DOTALL,
-        )
-        scratches = _Scratches(database)
+        import hyperscan
+    except ImportError:
+        return AhoCorasick(patterns)
+    try:
+        engine = Vectorscan(patterns)
+        if _finds_all(engine, patterns):
+            return engine
     except hyperscan.error:
-        return linear_gates(patterns)
+        pass
+    return AhoCorasick(patterns)
 
-    def match(data: bytes) -> frozenset[str]:
-        found: set[str] = set()
 
-        def note(number: int, _start: int, _end: int, _flags: int, _context: object) -> None:
-            found.add(names[number])
-
-        with scratches.one() as scratch:
-            database.scan(data, match_event_handler=note, scratch=scratch)
-        return frozenset(found)
-
-    return match
+def _finds_all(engine: Engine, patterns: Sequence[Pattern]) -> bool:
+    hits = engine.anchors(b"\n".join(pattern.instance for pattern in patterns if pattern.text))
+    lettered = {number for number, pattern in enumerate(patterns) if pattern.text}
+    return lettered <= {number for number, _ in hits}

@@ -1,38 +1,51 @@
 """Rules of the screen as data: `rules.toml`, read and checked.
 
-Owns the shape of a rule. It must not know how text gets here or what becomes of a finding.
+Owns the shape of a rule and how an instance is told from a look-alike. It must not know how text
+gets here or what becomes of a finding.
 """
 
 import base64
 import re
 import tomllib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from importlib import resources
 from typing import Any
 
-from policies.screening.checks import CHECKS, placeholder
-from policies.screening.engine import Literal
+import regex
 
+from policies.screening.checks import CHECKS, placeholder
+from policies.screening.engine import Pattern
+from policies.screening.work import Work
+
+# What must not stand before the value: another character of a word, of a hex run, nothing.
+_CLASSES = {"word": b"A-Za-z0-9", "hex": b"0-9a-fA-F", "any": b""}
 _BEFORE = {
-    # What must not stand before the value: another character of a word, of a hex run, nothing.
-    "word": re.compile(rb"[A-Za-z0-9]"),
-    "hex": re.compile(rb"[0-9a-fA-F]"),
-    "any": re.compile(rb"(?!)"),
+    # The letter of an escape, as in `\\nvalue`, is none of these.
+    name: re.compile(rb"(?<!\\)[%s]|[%s](?<![nrt])" % (chars, chars) if chars else b"(?!)")
+    for name, chars in _CLASSES.items()
 }
 _TOKEN = re.compile(rb"[!-~]*")
+_FOLLOWS = re.compile(rb"\[(?:\\.|[^\]\\])+\]\{\d+\}")
+FUSE = 1.0
+"""Seconds of CPU time for one window; a pattern that takes longer has read nothing for certain."""
+LEAST = 32
+"""Bytes that a look at an anchor counts for at least: it is work, however short the look."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
     """One kind of secret with an anchor.
 
-    `anchors`: literals, one of which stands in every instance; of any case unless `exact`.
-    `pattern` is matched at the anchor, or searched from `back` bytes before it; at most `reach`
-    bytes from the anchor on are looked at. The group `v`, or else the whole match, is the value.
-    `check` names a function of `checks.CHECKS` that proves the value offline. `reliability`:
-    `certain` (proved), `strong` (unique prefix; placeholders are let go), `context` (needs a
-    telling word, which the pattern holds). `yes` and `no` are samples, stored as base64.
+    `anchors`: literals, one of which stands in every instance; of any case unless `exact`. `then`:
+    a class and a count, `[a-z]{20}`, that has to follow the anchor at once. Or, in place of both,
+    `trigger`: an expression that ends somewhere in every instance.
+    `pattern` is matched at the anchor, or looked for from `back` bytes before it (before the end of
+    the trigger); at most `reach` bytes from there on are looked at. The group `v`, or else the
+    whole match, is the value. `check` names a function of `checks.CHECKS` that proves the value
+    offline. `reliability`: `certain` (proved), `strong` (unique prefix; placeholders are let go),
+    `context` (needs a telling word, which the pattern holds). `yes` and `no` are samples, stored
+    as base64.
     """
 
     id: str
@@ -40,8 +53,10 @@ class Rule:
     family: str
     reliability: str
     why: str
-    anchors: tuple[bytes, ...]
-    pattern: re.Pattern[bytes] = field(repr=False)
+    pattern: "regex.Pattern[bytes]" = field(repr=False)
+    anchors: tuple[bytes, ...] = ()
+    then: bytes = b""
+    trigger: bytes = b""
     exact: bool = False
     before: str = "word"
     back: int = 0
@@ -50,30 +65,48 @@ class Rule:
     yes: tuple[bytes, ...] = field(default=(), repr=False)
     no: tuple[bytes, ...] = field(default=(), repr=False)
 
-    def literals(self) -> Iterable[Literal]:
-        """What the engine has to look for."""
-        return (Literal(anchor, caseless=not self.exact) for anchor in self.anchors)
+    def patterns(self) -> Iterable[tuple[Pattern, int]]:
+        """What the engine has to look for, and how far before its end the anchor stands."""
+        if self.trigger:
+            yield Pattern(then=self.trigger), 0
+        for anchor in self.anchors:
+            short = len(anchor) < 4 and not self.back
+            after = _CLASSES[self.before] if short else b""
+            pattern = Pattern(anchor, self.then, caseless=not self.exact, after=after)
+            yield pattern, pattern.width
 
-    def at(self, data: bytes, start: int) -> tuple[bool, int]:
-        """Is there an instance round the anchor at `start`; and how many bytes that cost."""
-        end = start + self.reach
-        before = _BEFORE[self.before]
-        if not self.back and start and before.match(data, start - 1, start):
-            return False, 1
-        if self.back:
-            found = self.pattern.search(data, max(0, start - self.back), end)
-        else:
-            found = self.pattern.match(data, start, end)
-        if found is None:
-            token = _TOKEN.match(data, start, end)
-            return False, self.back + (token.end() - start if token else 0)
-        first = found.start()
-        if self.back and first and before.match(data, first - 1, first):
-            return False, found.end() - first
-        value = found["v"] if "v" in self.pattern.groupindex else found[0]
-        if self.reliability != "certain" and placeholder(value):
-            return False, found.end() - first
-        return not self.check or CHECKS[self.check](value), 2 * (found.end() - first)
+    def holds(self, data: bytes, anchor: int, work: Work) -> bool:
+        """Is there an instance round the anchor; what that costs is counted by `work`."""
+        for found in self._found(data, anchor, work):
+            first, end = found.span()
+            work.spend("anchors", 2 * (end - first))
+            if self.back and first and _BEFORE[self.before].match(data, first - 1, first):
+                continue
+            value = found["v"] if "v" in self.pattern.groupindex else found[0]
+            if self.reliability != "certain" and placeholder(value):
+                continue
+            if not self.check or CHECKS[self.check](value):
+                return True
+        return False
+
+    def _found(self, data: bytes, anchor: int, work: Work) -> "Iterator[regex.Match[bytes]]":
+        end = anchor + self.reach
+        work.spend("anchors", LEAST)
+        try:
+            if self.back:
+                work.spend("anchors", self.back)
+                start = max(0, anchor - self.back)
+                yield from self.pattern.finditer(data, start, end, timeout=FUSE)
+                return
+            if anchor and _BEFORE[self.before].match(data, anchor - 1, anchor):
+                return
+            found = self.pattern.match(data, anchor, end, timeout=FUSE)
+            if found is not None:
+                yield found
+            elif (token := _TOKEN.match(data, anchor, end)) is not None:
+                work.spend("anchors", token.end() - anchor)
+        except TimeoutError:
+            work.give_up("anchors")
 
 
 def load() -> tuple[Rule, ...]:
@@ -86,13 +119,19 @@ def _rule(entry: dict[str, Any]) -> Rule:
     fields = dict(entry)
     decode: Callable[[str], bytes] = base64.b64decode
     try:
-        fields["anchors"] = tuple(anchor.encode() for anchor in fields["anchors"])
-        fields["pattern"] = re.compile(fields["pattern"].encode())
+        fields["anchors"] = tuple(anchor.encode() for anchor in fields.get("anchors", ()))
+        for name in ("then", "trigger"):
+            fields[name] = fields.get(name, "").encode()
+        fields["pattern"] = regex.compile(fields["pattern"].encode())
         fields["yes"] = tuple(map(decode, fields["yes"]))
         fields["no"] = tuple(map(decode, fields["no"]))
         rule = Rule(**fields)
-    except (KeyError, TypeError, re.error) as error:
+    except (KeyError, TypeError, regex.error) as error:
         raise ValueError(f"rule {entry.get('id', '?')}: {error}") from error
     if rule.before not in _BEFORE or (rule.check and rule.check not in CHECKS):
         raise ValueError(f"rule {rule.id}: unknown `before` or `check`")
+    if bool(rule.anchors) == bool(rule.trigger) or (rule.trigger and not rule.back):
+        raise ValueError(f"rule {rule.id}: either `anchors` or a `trigger` with `back`")
+    if rule.then and (rule.trigger or not _FOLLOWS.fullmatch(rule.then)):
+        raise ValueError(f"rule {rule.id}: `then` is one class with one count behind an anchor")
     return rule

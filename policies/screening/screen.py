@@ -1,51 +1,41 @@
 """The screen: reads strings and says which kinds of secrets stand where.
 
-Owns the order of the passes over a text. It must not know a dialect, where text comes from, or
-what becomes of a finding. A finding names a kind and a place; values stay in here.
+Owns which strings need a reading at all, and what is read across their ends. It must not know a
+dialect, where text comes from, or what becomes of a finding. A finding names a kind and a place;
+values stay in here.
 """
 
 import hashlib
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from policies.conversation import Strand
 from policies.decision import Finding
-from policies.screening import decode, views
+from policies.screening import views
 from policies.screening.deny import literals
-from policies.screening.engine import Engine, Gates, Literal, build, gates
 from policies.screening.exempt import Fields, is_content
 from policies.screening.places import place, place_of_key
-from policies.screening.rules import Rule, load
+from policies.screening.reading import AMBIGUOUS, Kind, Reading, Tools
+from policies.screening.rules import load
+from policies.screening.signs import Sentry, Signs
 from policies.screening.words import Words
 from policies.screening.work import Exhausted, Work
 
-AMBIGUOUS = "ambiguous"
-"""Family of findings that say: this could not be read for certain."""
-
-DEPTH = 3
-"""Encodings inside encodings are undone this many times."""
-
 SEAM = 4096
 """Characters on each side of a seam that may be halves of one secret."""
+WORDS_SEAM = 640
+"""The same for a seed, whose words and what stands between them are short."""
 
-_SHORT = 12
-FAMILIES: Mapping[str, str] = {
-    "bip39": "wallet",
-    "aezeed": "wallet",
-    "electrum_seed": "wallet",
-    "wif": "bitcoin",
-    "deny_file": "deny",
-    "macaroon": "macaroon",
-    "cashu": "ecash",
-    "fedimint": "ecash",
-    "private_key_der": "keys",
-    "ssh_private_key": "keys",
-}
+_SHORTEST, _SHORT = 8, 12
+"""Characters below which nothing is a secret, and below which only the deny corpus speaks."""
+_SMALL, _BATCH = 2048, 1 << 16
+"""Strings up to the first many characters are looked at together, the second many at a time."""
+_APART = "\n\0\n"
 _TELLING = ("seed", "mnemonic", "recovery", "wallet", "passphrase", "bip39")
 
-Kind = tuple[str, str]
-"""Kind and family."""
+
+Suspect = tuple[Strand, bytes, Signs]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,177 +46,153 @@ class Screen:
     """
 
     version: bytes
-    engine: Engine = field(repr=False)
-    anchored: Sequence[Sequence[Rule]] = field(repr=False)
-    gates: Gates = field(repr=False)
-    words: Words = field(repr=False)
+    tools: Tools = field(repr=False)
 
     @classmethod
     def build(cls, deny: Mapping[str, bytes] = MappingProxyType({})) -> "Screen":
         """Compile the rules and the contents of the secret files, by name. Takes some 0.3 s, and
         longer for a large corpus: not for an event loop. Raises `ValueError` for a broken rule."""
         rules = load()
-        anchors: dict[Literal, list[Rule]] = {}
-        for rule in rules:
-            for literal in rule.literals():
-                anchors.setdefault(literal, []).append(rule)
         denied = sorted(literals(deny))
-        engine = build([*anchors, *(Literal(text, once=True) for text in denied)])
-        mark = hashlib.sha256(repr([(r.id, r.pattern.pattern, r.check) for r in rules]).encode())
+        shape = [(r.id, r.anchors, r.then, r.trigger, r.pattern.pattern, r.check) for r in rules]
+        mark = hashlib.sha256(repr(shape).encode())
         for text in denied:
             mark.update(hashlib.sha256(text).digest())
-        return cls(
-            mark.digest()[:16], engine, tuple(anchors.values()), gates(views.GATES), Words.load()
-        )
+        return cls(mark.digest()[:16], Tools(Sentry(rules, denied), Words.load()))
 
     def findings(self, strands: Iterable[Strand]) -> tuple[Finding, ...]:
         """What stands in the strings and keys of one piece, and across neighbours among them."""
         piece = tuple(strands)
         fields = Fields(piece)
         found: list[Finding] = []
-        for strand in piece:
-            if len(strand.text) < _SHORT and not self._denied_only(strand.text):
-                continue
+        for strand, data, signs in self._suspects(piece, fields):
             at = place_of_key(strand.address) if strand.is_key else place(strand.address)
-            kinds = self._kinds_of(strand, fields)
+            kinds = self._kinds_of(strand, data, signs, fields)
             found += [Finding(kind, at, family) for kind, family in sorted(kinds)]
         if not found:
             parts = [strand for strand in piece if is_content(strand)]
             if len(parts) > 1:
-                at = place(_common(parts))
-                found += [Finding(kind, at, family) for kind, family in sorted(self._joined(parts))]
+                kinds = self._joined([strand.text for strand in parts])
+                at = place(_common(parts)) if kinds else ""
+                found += [Finding(kind, at, family) for kind, family in sorted(kinds)]
         return tuple(found)
 
     def seam(self, before: Sequence[Strand], after: Sequence[Strand]) -> tuple[Finding, ...]:
         """What stands across the end of one message and the start of the next."""
-        left = "".join(strand.text for strand in before if is_content(strand))[-SEAM:]
-        right = "".join(strand.text for strand in after if is_content(strand))[:SEAM]
-        try:
-            across, *alone = (
-                self._anchored(text.encode(errors="replace"), Work(len(text)), loose=False)
-                for text in (left + right, left, right)
-            )
-            kinds = across.difference(*alone)
-        except Exhausted:
-            kinds = {("work-exceeded", AMBIGUOUS)}
+        left = _end([strand.text for strand in reversed(before) if is_content(strand)])
+        right = "".join(_start(strand.text for strand in after if is_content(strand)))[:SEAM]
+        kinds = self._across(left + right, f"{left[-WORDS_SEAM:]} {right[:WORDS_SEAM]}")
+        for alone in (left, right) if kinds else ():
+            kinds -= {kind for kind in self._across(alone, alone) if kind[1] != AMBIGUOUS}
         at = place(after[0].address[:2]) if after else ""
         return tuple(Finding(kind, at, family) for kind, family in sorted(kinds))
 
-    def _denied_only(self, text: str) -> bool:
-        """Too short for anything but an entry of the deny corpus."""
-        return len(text) >= 8 and bool(self.engine.anchors(text.encode(errors="replace")))
+    def _suspects(self, piece: Sequence[Strand], fields: Fields) -> Iterator[Suspect]:
+        """Strings that are not clean at first sight, in any order."""
+        batch: list[Strand] = []
+        size = 0
+        for strand in piece:
+            length = len(strand.text)
+            if length > _SMALL or fields.media(strand):
+                data = strand.text.encode(errors="replace")
+                signs = self._sighted(data)
+                if signs is not None or fields.media(strand):
+                    yield strand, data, signs or self.tools.sentry.look(data)
+                continue
+            if length >= _SHORTEST:
+                batch.append(strand)
+                size += length
+            if size > _BATCH:
+                yield from self._suspects_of(batch)
+                batch, size = [], 0
+        yield from self._suspects_of(batch)
 
-    def _kinds_of(self, strand: Strand, fields: Fields) -> set[Kind]:
-        data = strand.text.encode(errors="replace")
-        work = Work(len(data))
+    def _suspects_of(self, batch: Sequence[Strand]) -> Iterator[Suspect]:
+        text = _APART.join([strand.text for strand in batch])
+        if self._sighted(text.encode(errors="replace")) is not None:
+            for strand in batch:
+                data = strand.text.encode(errors="replace")
+                signs = self._sighted(data)
+                if signs is not None:
+                    yield strand, data, signs
+
+    def _sighted(self, data: bytes) -> Signs | None:
+        """What the tests see in `data`, if it calls for a reading."""
+        signs = self.tools.sentry.look(data)
+        if not signs.plain and "escape" in signs.seen:
+            return signs
+        signs.words = self.tools.words.may_hold(data, signs.seen)
+        return None if signs.plain and not signs.words else signs
+
+    def _kinds_of(self, strand: Strand, data: bytes, signs: Signs, fields: Fields) -> set[Kind]:
+        if len(strand.text) < _SHORT:
+            return {("deny_file", "deny")} if signs.denied else set()
+        reading = Reading(self.tools, Work(len(data)), _tells(strand))
         try:
             if fields.sealed(strand):
-                return self._anchored(data, work)
-            telling = any(
-                word in step.lower()
-                for step in strand.address[-1:]
-                if isinstance(step, str) and not strand.is_key
-                for word in _TELLING
-            )
-            text = views.clean(strand.text)
-            kinds = self._read(text, work, fields.media(strand), telling)
-            if text != strand.text:
-                # What cleaning took away may have been a part of it.
-                kinds |= self._anchored(data, work)
-            latin = views.alike(text)
-            if latin is not None:
-                kinds |= self._scan(latin.encode(errors="replace"), latin, work, telling)
+                reading.anchored(data, signs)
+                return reading.kinds
+            reading.read(data, signs, media=fields.media(strand))
+            for text in _seen_through(strand.text, signs.seen):
+                other = text.encode(errors="replace")
+                reading.read(other, self.tools.sentry.look(other))
         except Exhausted:
             return {("work-exceeded", AMBIGUOUS)}
-        return kinds
+        return reading.kinds
 
-    def _read(self, text: str, work: Work, media: str, telling: bool) -> set[Kind]:
-        """One reading of a string with all its views; `media` is what the field beside claims."""
-        data = text.encode(errors="replace")
-        seen = self.gates(data)
-        kinds = self._scan(data, text, work, telling, seen) | self._across_lines(data, seen, work)
-        if "run" in seen:
-            kinds |= self._decoded(data, work, media)
-        for plain in views.unescaped(data, seen, work):
-            shown = plain.decode(errors="replace")
-            seen = self.gates(plain)
-            kinds |= self._scan(plain, shown, work, telling, seen)
-            kinds |= self._across_lines(plain, seen, work)
-            if "run" in seen:
-                kinds |= self._decoded(plain, work)
-        return kinds
+    def _joined(self, parts: Sequence[str]) -> set[Kind]:
+        halves = [_halves(part, SEAM) for part in parts]
+        return self._across("".join(halves), " ".join(_halves(part, WORDS_SEAM) for part in parts))
 
-    def _across_lines(self, data: bytes, seen: Container[str], work: Work) -> set[Kind]:
-        kinds: set[Kind] = set()
-        for stripped in views.lines(data, seen, work):
-            kinds |= self._anchored(stripped, work)
-            for whole in views.joined(stripped, self.gates(stripped), work):
-                kinds |= self._anchored(whole, work) | self._decoded(whole, work)
-        for whole in views.joined(data, seen, work):
-            kinds |= self._anchored(whole, work) | self._decoded(whole, work)
-        for raw in views.dumped(data, seen, work):
-            kinds |= _named(decode.heads(raw))
-            kinds |= self._scan(raw, "", work, False) | self._decoded(raw, work, depth=1)
-        return kinds
-
-    def _decoded(self, data: bytes, work: Work, media: str = "", depth: int = 0) -> set[Kind]:
-        """What base64, hex and base32 runs hold, and the runs in that, to the depth allowed."""
-        kinds: set[Kind] = set()
-        while depth < DEPTH:
-            found = decode.decode(data, work, media)
-            kinds |= _named(found.kinds)
-            if found.opaque:
-                kinds.add((found.opaque, AMBIGUOUS))
-            data, media, depth = found.text, "", depth + 1
-            if not data:
-                break
-            kinds |= self._scan(data, "", work, False)
-        return kinds
-
-    def _scan(
-        self, data: bytes, text: str, work: Work, telling: bool, seen: Container[str] = ()
-    ) -> set[Kind]:
-        seeds = self.words.findings(
-            text or data.decode("latin-1"), data, work, context=telling, labelled="label" in seen
-        )
-        return self._anchored(data, work) | _named(seeds)
-
-    def _anchored(self, data: bytes, work: Work, *, loose: bool = True) -> set[Kind]:
-        """Rules with an anchor, and the deny corpus. Not `loose`: no rules that need context."""
-        work.spend("anchors", len(data))
-        kinds: set[Kind] = set()
-        done: set[str] = set()
-        for number, start in self.engine.anchors(data):
-            if number >= len(self.anchored):
-                kinds.add(("deny_file", "deny"))
-                continue
-            for rule in self.anchored[number]:
-                if rule.id in done or not (loose or rule.reliability != "context"):
-                    continue
-                hit, cost = rule.at(data, start)
-                work.spend("anchors", cost)
-                if hit:
-                    kinds.add((rule.kind, rule.family))
-                    done.add(rule.id)
-        return kinds
-
-    def _joined(self, parts: Sequence[Strand]) -> set[Kind]:
-        ends = [
-            text if len(text) <= 2 * SEAM else f"{text[:SEAM]}\n\0\n{text[-SEAM:]}"
-            for text in (strand.text for strand in parts)
-        ]
-        data = "".join(ends).encode(errors="replace")
-        work = Work(len(data))
-        spaced = " ".join(ends)
+    def _across(self, text: str, spaced: str) -> set[Kind]:
+        """Kinds that are sure of themselves, in `text`, and seeds in `spaced`."""
+        data, worded = text.encode(errors="replace"), spaced.encode(errors="replace")
+        reading = Reading(self.tools, Work(len(data) + len(worded)))
+        sentry = self.tools.sentry
         try:
-            seeds = self.words.findings(spaced, spaced.encode(errors="replace"), work)
-            return self._anchored(data, work, loose=False) | _named(seeds)
+            reading.anchored(data, sentry.anchors(data), loose=False)
+            reading.worded(worded, sentry.look(worded))
         except Exhausted:
             return {("work-exceeded", AMBIGUOUS)}
+        return reading.kinds
 
 
-def _named(kinds: Iterable[str]) -> set[Kind]:
-    return {(kind, FAMILIES[kind]) for kind in kinds}
+def _seen_through(text: str, seen: Container[str]) -> Iterator[str]:
+    """What a reader sees where characters hide or look like others. The text as it came is read as
+    well: what cleaning takes away may be a part of a secret."""
+    if "unseen" in seen or "compatible" in seen:
+        cleaned = views.clean(text)
+        if cleaned != text:
+            yield cleaned
+            text = cleaned
+    if "alike" in seen:
+        yield views.alike(text)
+
+
+def _tells(strand: Strand) -> bool:
+    step = strand.address[-1] if strand.address else ""
+    if strand.is_key or not isinstance(step, str):
+        return False
+    return any(word in step.lower() for word in _TELLING)
+
+
+def _halves(text: str, size: int) -> str:
+    """A text, or where it is long its two ends, which nothing holds together."""
+    return text if len(text) <= 2 * size else f"{text[:size]}\n\0\n{text[-size:]}"
+
+
+def _start(texts: Iterable[str]) -> Iterator[str]:
+    room = SEAM
+    for text in texts:
+        if room <= 0:
+            return
+        yield text
+        room -= len(text)
+
+
+def _end(texts: Iterable[str]) -> str:
+    """The last of the texts, which come from the last to the first."""
+    return "".join(reversed(list(_start(texts))))[-SEAM:]
 
 
 def _common(strands: Sequence[Strand]) -> tuple[str | int, ...]:

@@ -6,13 +6,14 @@ where a cheap test says that it would differ.
 """
 
 import html
+import json
 import re
 import unicodedata
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Sequence
 from urllib.parse import unquote_to_bytes
 
-import re2  # type: ignore[import-untyped]
-
+from policies.screening.engine import linear
+from policies.screening.signs import DUMP_HEAD
 from policies.screening.work import Work
 
 _CONTROL = re.compile("\x1b(?:\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]{0,512}(?:\x07|\x1b\\\\)|[@-Z^_])")
@@ -21,60 +22,48 @@ _IGNORABLE = re.compile(
     "\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3"
     "\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
-_ALIKE_LETTERS = re.compile("[\u0370-\u03ff\u0400-\u052f]")
+_MIXED = re.compile("[A-Za-z0-9][\u0370-\u052f]|[\u0370-\u052f][A-Za-z0-9]")
 _ALIKE = str.maketrans(
     "АВЕКМНОРСТХавеокрсухіјѕԁһӏԛԝпΑΒΕΖΗΙΚΜΝΟΡΤΥΧοαινκρτυχω",
     "ABEKMHOPCTXaBeokpcyxijsdhlqwnABEZHIKMNOPTYXoaivkptuxw",
 )
 
 
-def _linear(pattern: bytes) -> "re2._Regexp":
-    options = re2.Options()
-    options.encoding = re2.Options.Encoding.LATIN1
-    options.log_errors = False
-    return re2.compile(pattern, options)
-
-
 _NUMBER = rb"(?:[^\s:]{1,200}[:-])?\d{1,7}(?:\t|\xe2\x86\x92|[ ]?\xe2\x94\x82|[ ]?\||[:)-])[ ]?"
-_BASE64 = rb"[A-Za-z0-9+/_-]"
 _HEX_GROUP = rb"(?:[0-9a-fA-F]{2}|[0-9a-fA-F]{4})"
-_DUMP_HEAD = rb"(?:[ \t]{0,12}\d{1,7}(?:\t|\xe2\x86\x92))?[0-9a-fA-F]{4,16}:?[ \t]{1,4}"
-GATES = {
-    "run": _BASE64 + rb"{24}",
-    "escape": rb"\\|%[0-9a-fA-F]{2}|&(?:#|[A-Za-z]{2,8};)",
-    "label": rb"(?:[Ww]ord|[Ss]eed|[Mm]nemonic|[Pp]hrase|WORD|SEED)[ _#-]{0,2}0?1[^0-9A-Za-z]",
-    "joint": rb"[\"'`][ \t]*(?:\+|\\?\r?\n)[ \t]*(?:\\?\r?\n[ \t]*)?(?:\+[ \t]*)?[\"'`]",
-    "dump": rb"(?:^|\n)" + _DUMP_HEAD + _HEX_GROUP + rb"[ \t]",
-    "spaced": rb"(?:[0-9a-fA-F]{2}[: ,-][ \n]?(?:0x)?){4}",
-}
-"""Cheap tests, all answered in one pass: which views may differ from the text at all."""
-
-_NUMBERED = _linear(rb"(?:^|\n)[ \t]*" + _NUMBER + rb"[A-Za-z0-9+/=_-]{24,}[ \t]*\r?\n")
-_MARKED = _linear(rb"(?:^|\n)[+> -][ ]?[A-Za-z0-9+/]{24,}={0,2}[ \t]*\r?\n")
-_WRAPPED = _linear(rb"(?:" + _BASE64 + rb"{40,}[ \t]*\r?\n[ \t]*)+" + _BASE64 + rb"+={0,2}")
-_SPACED_HEX = _linear(rb"(?:(?:0x)?[0-9a-fA-F]{2}[: ,-][ \n]?){15,}(?:0x)?[0-9a-fA-F]{2}")
+_NUMBERED = linear(rb"(?:^|\n)[ \t]*" + _NUMBER + rb"[A-Za-z0-9+/=_-]{24,}[ \t]*\r?\n")
+_MARKED = linear(rb"(?:^|\n)[+> -][ ]?[A-Za-z0-9+/]{24,}={0,2}[ \t]*\r?\n")
+_LINE = 48
+_CODED = bytes(code for code in range(128) if chr(code).isalnum()) + b"+/_-"
+_SPACED_HEX = linear(rb"(?:(?:0x)?[0-9a-fA-F]{2}[: ,-][ \n]?){15,}(?:0x)?[0-9a-fA-F]{2}")
 _NUMBERS = re.compile(rb"(?m)^[ \t]{0,12}" + _NUMBER)
 _MARKS = re.compile(rb"(?m)^(?:[+-]|[> ] ?)")
+_BESIDE = 512
+"""Bytes on each side of a joint that may be a part of what is joined."""
+_BLANK = re.compile(r"[\s,]*")
 _BLANKS = re.compile(rb"\s+")
 _JOINT = re.compile(
     rb"[\"'`][ \t]{0,80}(?:\+[ \t]{0,80}(?:\\?\r?\n[ \t]{0,80})?|"
     rb"\\?\r?\n[ \t]{0,80}(?:\+[ \t]{0,80})?)[\"'`]"
 )
 _DUMP_LINE = re.compile(
-    rb"(?m)^" + _DUMP_HEAD + rb"((?:" + _HEX_GROUP + rb"(?:[ \t]{1,2}|$)){1,16})"
+    rb"(?m)^" + DUMP_HEAD + rb"((?:" + _HEX_GROUP + rb"(?:[ \t]{1,2}|$)){1,16})"
 )
 _HEX_NOISE = re.compile(rb"0x|[^0-9a-fA-F]")
+# Pairs keep both of two equal keys; numbers of any length stay unread.
+_JSON = json.JSONDecoder(
+    object_pairs_hook=list, parse_int=bool, parse_float=bool, strict=False
+).raw_decode
+_ESCAPES = (b"\\", b"%", b"&")
 _ESCAPED = re.compile(rb"[\\%&]")
+_PERCENT = re.compile(rb"%[0-9a-fA-F]{2}")
+_REFERENCE = re.compile(rb"&(?:#|[A-Za-z]{2,8};)")
 _ESCAPE = re.compile(
-    rb"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|U([0-9a-fA-F]{8})|u\{([0-9a-fA-F]{1,6})\})"
+    rb"\\(?:([nrt\"'/\\])|u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|U([0-9a-fA-F]{8})|u\{([0-9a-fA-F]{1,6})\})"
 )
-_BACKSLASH = b"\0\1"  # stands for an escaped backslash while the other escapes are undone
-_PLAIN_ESCAPES = tuple(
-    (escaped.encode(), plain.encode())
-    for escaped, plain in (
-        ("\\n", "\n"), ("\\r", "\r"), ("\\t", "\t"), ('\\"', '"'), ("\\'", "'"), ("\\/", "/"),
-    )
-)  # fmt: skip
+_PLAIN = {
+    b"n": b"\n", b"r": b"\r", b"t": b"\t", b'"': b'"', b"'": b"'", b"/": b"/", b"\\": b"\\",
+}  # fmt: skip
 
 
 def clean(text: str) -> str:
@@ -84,16 +73,18 @@ def clean(text: str) -> str:
     return unicodedata.normalize("NFKC", _IGNORABLE.sub("", _CONTROL.sub("", text)))
 
 
-def alike(text: str) -> str | None:
-    """With Cyrillic and Greek letters read as the Latin ones they look like, where there are any
-    beside Latin letters."""
-    return text.translate(_ALIKE) if _ALIKE_LETTERS.search(text) else None
+def alike(text: str) -> str:
+    """Lines that mix Cyrillic or Greek letters with Latin ones, with all read as the Latin ones
+    that they look like."""
+    lines = [line for line in text.split("\n") if _MIXED.search(line)]
+    return "\n".join(lines).translate(_ALIKE)
 
 
 def lines(data: bytes, seen: Container[str], work: Work) -> Iterator[bytes]:
     """Without line numbers; without diff and quotation marks. For what spans lines."""
-    if "run" not in seen:
+    if "lines" not in seen:
         return
+    work.spend("views", len(data))
     if _NUMBERED.search(data):
         work.spend("views", 2 * len(data))
         yield _NUMBERS.sub(b"", data)
@@ -102,30 +93,101 @@ def lines(data: bytes, seen: Container[str], work: Work) -> Iterator[bytes]:
         yield _MARKS.sub(b"", data)
 
 
-def joined(data: bytes, seen: Container[str], work: Work) -> Iterator[bytes]:
-    """Wrapped base64 or hex in one piece each; strings that code puts together."""
-    if "run" in seen:
-        wrapped = [_BLANKS.sub(b"", match[0]) for match in _WRAPPED.finditer(data)]
-        work.spend("views", sum(map(len, wrapped)))
-        yield from filter(None, [b"\n".join(wrapped)])
-    if "joint" in seen:
-        work.spend("views", 2 * len(data))
-        yield _JOINT.sub(b"", data)
+def wrapped(data: bytes, work: Work) -> tuple[bytes, bytes]:
+    """Wrapped base64 or hex in one piece each: lines of one width, 48 and more, that are nothing
+    else, what stands at the end of the line before them and a shorter last one. And the lines
+    without all that."""
+    work.spend("views", 2 * len(data))
+    runs: list[bytes] = []
+    rest: list[bytes] = []
+    width = 0  # of the lines in the piece under way; -1 before the first whole one
+    for line in data.split(b"\n"):
+        bare = line.strip()
+        after = bare.lstrip(_CODED)
+        lead = len(bare) - len(after)
+        if width and lead and (width < 0 or lead <= width):
+            runs.append(bare[:lead])
+            if not after and lead >= _LINE and (width in (-1, lead)):
+                width = lead
+                continue
+            bare = bare if lead >= _LINE else after
+        if width:
+            runs.append(b"\n")
+        before = bare.rstrip(_CODED)
+        run = bare[len(before) :]
+        width = 0
+        if len(run) >= _LINE:
+            runs.append(run)
+            bare, width = before, -1 if before else len(run)
+        if bare:
+            rest.append(bare)
+    return b"".join(runs), b"\n".join(rest)
 
 
-def unescaped(data: bytes, seen: Container[str], work: Work) -> Iterator[bytes]:
-    """The lines that hold backslash, percent or character escapes, undone once, twice, thrice:
-    JSON inside strings is escaped once more at each level."""
-    if "escape" not in seen:
-        return
-    for _ in range(3):
-        data = b"\n".join(_escaped_lines(data))
-        work.spend("views", 2 * len(data))
-        plain = _undone(data)
-        if plain == data:
-            return
-        yield plain
-        data = plain
+def joined(data: bytes, joints: Sequence[int], work: Work) -> Iterator[bytes]:
+    """Strings that code puts together, and what stands near them. `joints`: offsets behind the
+    second quotation mark of each joint, in order."""
+    spans: list[tuple[int, int]] = []
+    for joint in joints:
+        first = max(0, joint - _BESIDE)
+        if spans and first <= spans[-1][1]:
+            first = spans.pop()[0]
+        spans.append((first, joint + _BESIDE))
+    if spans:
+        near = b"\n".join(data[first:last] for first, last in spans)
+        work.spend("views", 2 * len(near))
+        yield _JOINT.sub(b"", near)
+
+
+def unescaped(data: bytes, work: Work) -> tuple[bytes, bool]:
+    """The strings of a JSON text; of any other the lines that hold backslash, percent or character
+    escapes, undone once, or nothing where that makes no difference. And whether that is all of the
+    text. JSON inside strings is escaped once more at each level: that is for the next reading."""
+    work.spend("views", 2 * len(data))
+    if data[:1] in b"{[" and (strings := _strings(data)) is not None:
+        return strings, True
+    found: list[bytes] = []
+    if data.startswith((b"{", b"[")) or b"\n{" in data or b"\n[" in data:
+        data = b"\n".join(_without_json(data, found))
+    whole = sum(map(data.count, _ESCAPES)) * 4 >= data.count(b"\n")
+    lines = data if whole else b"\n".join(_escaped_lines(data))
+    plain = _undone(lines)
+    if plain == lines and not found:
+        return b"", False
+    return b"\n".join((*found, plain)), whole
+
+
+def _without_json(data: bytes, found: list[bytes]) -> Iterator[bytes]:
+    """The lines that are not JSON; the strings of those that are go to `found`."""
+    for line in data.split(b"\n"):
+        strings = _strings(line) if line[:1] in (b"{", b"[") else None
+        if strings is None:
+            yield line
+        else:
+            found.append(strings)
+
+
+def _strings(data: bytes) -> bytes | None:
+    """All keys and strings of JSON texts that follow each other, each on lines of its own."""
+    text, at = data.decode(errors="replace"), 0
+    todo: list[object] = []
+    try:
+        while at < len(text):
+            value, at = _JSON(text, at)
+            todo.append(value)
+            blank = _BLANK.match(text, at)
+            at = blank.end() if blank else at
+    except (ValueError, RecursionError):
+        return None
+    found: list[str] = []
+    todo.reverse()
+    while todo:
+        value = todo.pop()
+        if isinstance(value, str):
+            found.append(value)
+        elif isinstance(value, list | tuple):
+            todo.extend(reversed(value))
+    return "\n".join(found).encode(errors="replace")
 
 
 def _escaped_lines(data: bytes) -> Iterator[bytes]:
@@ -138,21 +200,19 @@ def _escaped_lines(data: bytes) -> Iterator[bytes]:
 
 def _undone(data: bytes) -> bytes:
     if b"\\" in data:
-        data = data.replace(b"\\\\", _BACKSLASH)
-        if b"\\u" in data or b"\\x" in data or b"\\U" in data:
-            data = _ESCAPE.sub(_character, data)
-        for escaped, plain in _PLAIN_ESCAPES:
-            data = data.replace(escaped, plain)
-        data = data.replace(_BACKSLASH, b"\\")
-    if b"%" in data:
+        data = _ESCAPE.sub(_character, data)
+    if _PERCENT.search(data):
         data = unquote_to_bytes(data)
-    if b"&" in data and b";" in data:
+    if _REFERENCE.search(data):
         data = html.unescape(data.decode(errors="replace")).encode(errors="replace")
     return data
 
 
 def _character(match: re.Match[bytes]) -> bytes:
-    code = int(next(group for group in match.groups() if group), 16)
+    plain = match[1]
+    if plain is not None:
+        return _PLAIN[plain]
+    code = int(match[match.lastindex or 0], 16)
     return chr(code).encode(errors="replace") if code < 0x110000 else b"?"
 
 

@@ -9,7 +9,7 @@ import hashlib
 import hmac
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 
@@ -26,8 +26,17 @@ _NEAR = 120
 _SLICE = 1 << 14
 _OVERLAP = 1 << 10
 """Bytes that two slices share: more than the longest seed with its gaps, and what stands before."""
+_LETTER_LEADS = (0xC3, 0xC4, 0xC5)
+"""First bytes of accented Latin letters in UTF-8. They stand for the letter; which accent it has
+is in the second byte and makes no difference here."""
+_MARK_BYTES = bytes([*range(0x80, 0xC0), 0xCC, 0xCD])
+"""Second bytes, and the first ones of accents that stand alone: left out."""
 _LOWER = bytes(
-    ord(chr(code).lower()) if chr(code).isascii() and chr(code).isalpha() else 32
+    ord(chr(code).lower())
+    if chr(code).isascii() and chr(code).isalpha()
+    else code
+    if code in _LETTER_LEADS
+    else 32
     for code in range(256)
 )
 _CONTEXT = re.compile(
@@ -36,66 +45,90 @@ _CONTEXT = re.compile(
 )
 _LABEL = re.compile(rb"(?i)(?:word|seed|mnemonic|phrase)[ _#-]{0,2}\d{1,2}(?![0-9])")
 _LETTERS = re.compile(rb"[a-z]+")
-_ACCENTED = re.compile("[\u00c0-\u024f\u0300-\u036f]")
 _MARKS = re.compile("[\u0300-\u036f]")
-_FAR_EAST = re.compile("[\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _TOKENS = re.compile(r"[^\W\d_]+")
+_FAR_ONLY = bytes(code if code >= 0x80 else 32 for code in range(256))
+_FAR_BLANKS = (b"\xe3\x80\x80", b"\xe3\x80\x81", b"\xe3\x83\xbb", b"\xef\xbc\x8c")
+"""The blank, commas and the dot of the Far East in UTF-8."""
 _CRC32C = 0x82F63B78
 
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """Word lists, loaded. `tables`: language → word without accents → number in its list."""
+    """Word lists, loaded. `tables`: language → word without accents → number in its list. `latin`:
+    the words of those lists as `_folded` leaves them; `far`: those of the others in UTF-8.
+    """
 
     tables: Mapping[str, Mapping[str, int]] = field(repr=False)
     latin: frozenset[bytes] = field(repr=False)
+    far: frozenset[bytes] = field(repr=False)
     english: tuple[str, ...] = field(repr=False)
 
     @classmethod
     def load(cls) -> "Words":
         """Read the lists that come with `mnemonic`."""
+        lists = {language: Mnemonic(language).wordlist for language in LATIN + OTHER}
         tables = {
-            language: {_bare(word): n for n, word in enumerate(Mnemonic(language).wordlist)}
-            for language in LATIN + OTHER
+            language: {_bare(word): n for n, word in enumerate(words)}
+            for language, words in lists.items()
         }
-        latin = frozenset(word.encode() for language in LATIN for word in tables[language])
-        return cls(tables, latin, tuple(tables["english"]))
+        latin = frozenset(
+            _folded(unicodedata.normalize(form, word).encode())
+            for language in LATIN
+            for word in lists[language]
+            for form in ("NFC", "NFKD")
+        )
+        far = frozenset(
+            unicodedata.normalize(form, word).encode()
+            for language in OTHER
+            for word in lists[language]
+            for form in ("NFC", "NFKD")
+        )
+        return cls(tables, latin, far, tuple(tables["english"]))
+
+    def may_hold(self, data: bytes, seen: Container[str]) -> bool:
+        """Are there twelve words of any list in a row, or labels between them? `seen`: what the
+        tests say of `data`."""
+        if "label" in seen or any(self._runs_in(part) for part in _slices(data)):
+            return True
+        return "far" in seen and _twelve(_far(data).split(), self.far)
+
+    def _runs_in(self, part: bytes) -> bool:
+        return _twelve(_folded(part).split(), self.latin)
 
     def findings(
         self,
-        text: str,
         data: bytes,
         work: Work,
         *,
         context: bool = False,
         labelled: bool = False,
+        far: bool = True,
     ) -> set[str]:
-        """Kinds of seed found in `text`, whose UTF-8 is `data`. `context`: a telling word stands
-        outside, for example as the key of the value. `labelled`: words may have labels with
-        numbers, `word 1: …`, which do not belong to the run."""
+        """Kinds of seed found in `data`. `context`: a telling word stands outside, for example as
+        the key of the value. `labelled`: words may have labels with numbers, `word 1: …`, which do
+        not belong to the run. `far`: there may be words of the Far East."""
         found = self._latin(data, work, context)
         if labelled and not found:
             work.spend("words", 2 * len(data))
             found = self._latin(_LABEL.sub(b" ", data), work, context)
-        if len(data) != len(text):
-            if _ACCENTED.search(text):
-                bare = _MARKS.sub("", unicodedata.normalize("NFKD", text))
-                found |= self._latin(bare.encode(errors="replace"), work, context)
-            if _FAR_EAST.search(text):
-                found |= self._far_east(text, data, work, context)
+        if far and not data.isascii():
+            found |= self._far_east(data, work, context)
         return found
 
     def _latin(self, data: bytes, work: Work, context: bool) -> set[str]:
         found: set[str] = set()
-        for start in range(0, len(data), _SLICE):
-            found |= self._latin_slice(data[start : start + _SLICE + _OVERLAP], work, context)
+        for part in _slices(data):
+            work.spend("words", len(part))
+            if self._runs_in(part):
+                found |= self._latin_slice(part, work, context)
         return found
 
     def _latin_slice(self, data: bytes, work: Work, context: bool) -> set[str]:
-        work.spend("words", len(data))
-        if not self._twelve(data.translate(_LOWER).split()):
-            return set()
         work.spend("words", 4 * len(data))
+        if not data.isascii():
+            bare = unicodedata.normalize("NFKD", data.decode(errors="replace"))
+            data = _MARKS.sub("", bare).encode(errors="replace")
         tokens = [(token[0].decode(), *token.span()) for token in _LETTERS.finditer(data.lower())]
         found: set[str] = set()
         for language in LATIN:
@@ -104,32 +137,53 @@ class Words:
                 found |= _judge(run, near, language == "english", self, work)
         return found
 
-    def _twelve(self, words: Sequence[bytes]) -> bool:
-        """Are there twelve words of the lists in a row? Such a run has one at every twelfth place,
-        so that only one word in twelve is looked up, and the neighbours of the few that fit."""
-        latin, last = self.latin, len(words) - 1
-        for at in range(11, len(words), 12):
-            if words[at] not in latin:
-                continue
-            left = right = at
-            while left > 0 and at - left < 11 and words[left - 1] in latin:
-                left -= 1
-            while right < last and right - left < 11 and words[right + 1] in latin:
-                right += 1
-            if right - left == 11:
-                return True
-        return False
-
-    def _far_east(self, text: str, data: bytes, work: Work, context: bool) -> set[str]:
+    def _far_east(self, data: bytes, work: Work, context: bool) -> set[str]:
         work.spend("words", len(data))
+        if not _twelve(_far(data).split(), self.far):
+            return set()
+        work.spend("words", 4 * len(data))
         found: set[str] = set()
-        composed = unicodedata.normalize("NFC", text)
+        composed = unicodedata.normalize("NFC", data.decode(errors="replace"))
         tokens = [(_bare(token[0]), *token.span()) for token in _TOKENS.finditer(composed)]
         near = context or _CONTEXT.search(data) is not None
         for language in OTHER:
             for run, _ in _runs(tokens, self.tables[language]):
                 found |= _judge(run, near, False, self, work)
         return found
+
+
+def _slices(data: bytes) -> Iterator[bytes]:
+    for start in range(0, max(1, len(data) - _OVERLAP), _SLICE):
+        yield data[start : start + _SLICE + _OVERLAP]
+
+
+def _folded(data: bytes) -> bytes:
+    """Lower case, accents told from their letters no more, everything but letters a blank."""
+    return data.translate(_LOWER, _MARK_BYTES)
+
+
+def _far(data: bytes) -> bytes:
+    """Words of the Far East with blanks between them."""
+    for blank in _FAR_BLANKS:
+        data = data.replace(blank, b" ")
+    return data.translate(_FAR_ONLY)
+
+
+def _twelve(words: Sequence[bytes], listed: Container[bytes]) -> bool:
+    """Are there twelve listed words in a row? Such a run has one at every twelfth place, so that
+    only one word in twelve is looked up, and the neighbours of the few that fit."""
+    last = len(words) - 1
+    for at in range(11, len(words), 12):
+        if words[at] not in listed:
+            continue
+        left = right = at
+        while left > 0 and at - left < 11 and words[left - 1] in listed:
+            left -= 1
+        while right < last and right - left < 11 and words[right + 1] in listed:
+            right += 1
+        if right - left == 11:
+            return True
+    return False
 
 
 def _bare(word: str) -> str:

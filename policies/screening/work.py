@@ -4,6 +4,7 @@ Owns the bound. It must not know what is looked for.
 """
 
 from collections import Counter
+from typing import NoReturn
 
 FACTOR = 12
 """Bytes looked at per stage, at most this many times the bytes that were given."""
@@ -21,11 +22,16 @@ class Work:
     __slots__ = ("limit", "spent")
 
     def __init__(self, size: int) -> None:
-        self.limit = FACTOR * size + FLOOR
+        self.limit = max(FACTOR * size, FLOOR)
         self.spent: Counter[str] = Counter()
 
     def spend(self, stage: str, count: int) -> None:
-        """Note `count` more bytes; raises `Exhausted` once the stage is over its bound."""
-        self.spent[stage] += count
-        if self.spent[stage] > self.limit:
+        """Note `count` more bytes; raises `Exhausted` once the stage would be over its bound."""
+        spent = self.spent[stage] + count
+        if spent > self.limit:
             raise Exhausted(stage)
+        self.spent[stage] = spent
+
+    def give_up(self, stage: str) -> NoReturn:
+        """The text has shown that its cost cannot be foreseen."""
+        raise Exhausted(stage)

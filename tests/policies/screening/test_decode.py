@@ -69,7 +69,7 @@ def test_a_fourth_layer_is_beyond_the_bound():
     work = Work(10**5)
     seen = [layers[4]]
     for _ in range(3):
-        seen.append(decode.decode(seen[-1], work).text)
+        seen.append(decode.decode(seen[-1], {"text"}, lambda _: {"text"}, work).text)
     assert b"needle" not in seen[3]
     assert base64.b64decode(seen[3].split(decode.SEPARATOR)[0]) == raw
 

@@ -7,7 +7,7 @@ from mnemonic import Mnemonic
 
 from policies.conversation import Strand
 from policies.screening import AMBIGUOUS, Screen, rules
-from policies.screening.work import FACTOR, FLOOR, Work
+from policies.screening.work import FACTOR, Work
 
 SECRET = "Zq7xW2pL9rTf"
 SAMPLES = {rule.id: rule.yes[0].decode() for rule in rules.load()}
@@ -149,12 +149,10 @@ def test_hostile_text_costs_what_its_length_allows(screen, name, monkeypatch):
 
     monkeypatch.setattr("policies.screening.screen.Work", Counted)
     text = HOSTILE[name]
-    found = screen.findings([Strand(("messages", 0, "content"), text)])
-    (work,) = made
+    screen.findings([Strand(("messages", 0, "content"), text)])
     size = len(text.encode())
-    assert work.limit == FACTOR * size + FLOOR
-    over = [stage for stage, spent in work.spent.items() if spent > work.limit]
-    assert bool(over) == (("work-exceeded", AMBIGUOUS) in {(f.kind, f.family) for f in found})
+    for work in made:
+        assert work.limit == FACTOR * size >= max(work.spent.values(), default=0)
 
 
 def test_joins_and_seams_are_bounded_too(screen):
@@ -162,7 +160,7 @@ def test_joins_and_seams_are_bounded_too(screen):
     parts = [Strand(("messages", 0, "content", n, "text"), "glpat-" * 1500) for n in range(2)]
     (finding,) = {f for f in screen.findings(parts) if f.place == "messages[0].content[0].text"}
     assert finding.family == AMBIGUOUS
-    small = [Strand(("messages", 0, "content", n, "text"), "glpat-" * 3) for n in range(3000)]
+    small = [Strand(("messages", 0, "content", n, "text"), "glpat-" * 3) for n in range(9000)]
     assert {f.family for f in screen.findings(small)} == {AMBIGUOUS}
 
 
@@ -175,6 +173,6 @@ def test_a_seam_that_costs_too_much_is_ambiguous(screen, monkeypatch):
             self.limit = 0
 
     monkeypatch.setattr("policies.screening.screen.Work", Spent)
-    side = [Strand(("messages", 0, "content"), "text")]
+    side = [Strand(("messages", 0, "content"), "ghp_")]
     (finding,) = screen.seam(side, side)
     assert (finding.kind, finding.family) == ("work-exceeded", AMBIGUOUS)

@@ -18,7 +18,7 @@ ENGLISH = Mnemonic("english")
 
 def found(text: str, **more: bool) -> set[str]:
     data = text.encode()
-    return WORDS.findings(text, data, Work(10**6), **more)
+    return WORDS.findings(data, Work(10**6), **more)
 
 
 def seed(strength: int = 128, language: str = "english", salt: int = 0) -> list[str]:

@@ -1,0 +1,185 @@
+"""One pass over a text that tells what else has to be done about it: for most texts, nothing.
+
+Owns the cheap tests and which of them call for which. It must not know what a slower pass does.
+Tests that need many states are asked only where a plain run of characters says that they could
+hold.
+"""
+
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from policies.screening.engine import Pattern, build
+from policies.screening.rules import Rule
+
+RUN = rb"[A-Za-z0-9+/_-]"
+_HEX_GROUP = rb"(?:[0-9a-fA-F]{2}|[0-9a-fA-F]{4})"
+DUMP_HEAD = rb"(?:[ \t]{0,12}\d{1,7}(?:\t|\xe2\x86\x92))?[0-9a-fA-F]{4,16}:?[ \t]{1,4}"
+TEXT_GROUP = rb"[I-Za-f][C-HS-Xi-ny-z0-3][ABEFIJMNQRUVYZcdghklopstwx014589][A-Za-z0-9+/_-]"
+"""Four characters of base64 that stand for printable ASCII, give or take a control character in
+the third place. Of five in a row, one in a million is there by chance."""
+WIDE_GROUP = rb"[4-7][I-LY-Za-bo-r4-7][CGKOSWaeimquy26-][A-Za-z0-9+/_-]"
+"""Four that stand for one character of three bytes in UTF-8: kana, Hangul, ideographs."""
+HEX_GROUP = rb"[2-7][0-9a-fA-F]"
+PACKED = (
+    rb"(?:^|[^A-Za-z0-9])H4sI[A-Za-z0-9+/_-]{20}|"
+    rb"(?:^|[^A-Za-z0-9+/_=-])e[AFJN][A-Za-z0-9+/_-]{22}"
+)
+PACKED_HEX = rb"(?:^|[^A-Za-z0-9])(?:1[fF]8[bB]08|78(?:01|5[eE]|9[cC]|[dD][aA]))[0-9a-fA-F]{20}"
+_WIDE_BETWEEN = (
+    rb"\xef\xbc[\x81-\x8f\x9a-\xa0\xbb-\xbf]|\xef\xbd[\x80\x9b-\x9e]|\xef\xac[\x80-\x86]|"
+    rb"\xe2(?:\x84|\x85|\x91|\x92|\x93|\x82)[\x80-\xbf]|\xe2\x81[\xb0-\xbf]|\xe2\x86[\x80-\x8f]|"
+    rb"\xc2[\xaa\xb2\xb3\xb9\xba]|\xca[\xb0-\xb8]|\xe1\xb4[\xac-\xbf]|\xe1\xb5[\x80-\xaa]"
+)
+
+_ESCAPE = (
+    # An escape that may stand inside of a secret or right before one; four of any kind in a line.
+    rb"%[2-7][0-9a-fA-F]|&(?:#|[A-Za-z]{2,8};)|"
+    rb"\\(?:[uxU/]|[nrt\"'](?:[A-Za-z0-9+/_.=-]{12}|(?:[A-Za-z]{3,8}[^A-Za-z\\]{1,3}){3}))|"
+    rb"(?:\\[^\n\\]{0,80}){3}\\"
+)
+FIRST: Mapping[str, bytes] = {
+    "run": RUN + rb"{24}",
+    "line": rb"[A-Za-z0-9+/]{48}",
+    "hex": rb"[0-9a-fA-F]{32}",
+    "hexish": rb"[0-9a-fA-Fx:, -]{44}",
+    "escape": _ESCAPE,
+    "uri": rb";base64,|iVBORw0KGgo",
+    "label": rb"(?:[Ww]ord|[Ss]eed|[Mm]nemonic|[Pp]hrase|WORD|SEED)[ _#-]{0,2}0?1[^0-9A-Za-z]",
+}
+_JOINT = (
+    rb"[A-Za-z0-9+/_=:.@-][\"'`][ \t]{0,80}(?:\+|\\?\r?\n)[ \t]{0,80}(?:\\?\r?\n[ \t]{0,80})?"
+    rb"(?:\+[ \t]{0,80})?[\"'`][A-Za-z0-9+/_=:.@-]"
+)
+AFTER: Mapping[str, Mapping[str, bytes]] = {
+    "run": {
+        "text": b"(?:%s){5}" % TEXT_GROUP,
+        "wide": b"(?:%s){3}" % WIDE_GROUP,
+        "base32": rb"[A-Z2-7]{32}",
+        "packed": PACKED,
+        "long": RUN + rb"{1000}",
+    },
+    "hex": {"hextext": b"(?:%s){16}" % HEX_GROUP, "packed": PACKED_HEX},
+    "line": {
+        "lines": rb"[A-Za-z0-9+/]{48}={0,2}[ \t]{0,4}\r?\n",
+        "wallet": (
+            rb"(?:^|[^A-Za-z0-9])(?:[5KL9c][1-9A-HJ-NP-Za-km-z]{50,51}|6P[1-9A-HJ-NP-Za-km-z]{56})"
+            rb"(?:$|[^A-Za-z0-9])"
+        ),
+    },
+    "hexish": {
+        "dump": rb"(?:^|\n)" + DUMP_HEAD + _HEX_GROUP + rb"[ \t]",
+        "spaced": rb"(?:[0-9a-fA-F]{2}[: ,-][ \n]?(?:0x)?){15}[0-9a-fA-F]{2}",
+    },
+    "foreign": {
+        "unseen": (
+            rb"\xc2\xad|\xcd\x8f|\xd8\x9c|\xe1\x85[\x9f\xa0]|\xe1\x9e[\xb4\xb5]|\xe1\xa0[\x8b-\x8f]|"
+            rb"\xe2\x80[\x8b-\x8f\xaa-\xae]|\xe2\x81[\xa0-\xaf]|\xe2\xa0\x80|\xe3\x85\xa4|"
+            rb"\xef\xb8[\x80-\x8f]|\xef\xbb\xbf|\xef\xbe\xa0|\xef\xbf[\xb0-\xbb]|"
+            rb"\xf0\x9b\xb2[\xa0-\xa3]|\xf0\x9d\x85[\xb3-\xba]|\xf3\xa0"
+        ),
+        # Letters of full width and mathematical ones; between plain ones, whatever NFKC spells
+        # plainly.
+        "compatible": (
+            rb"\xef\xbc[\x90-\x99\xa1-\xba]|\xef\xbd[\x81-\x9a]|\xf0\x9d[\x90-\x9f]|"
+            rb"\xf0\x9f\x84[\x80-\xbf]|\xf0\x9f\x85[\x80-\x89]|\xef\xbd[\xa1-\xbf]|\xef\xbe[\x80-\x9f]|"
+            rb"[A-Za-z0-9](?:" + _WIDE_BETWEEN + rb")|(?:" + _WIDE_BETWEEN + rb")[A-Za-z0-9]"
+        ),
+        # A Greek or Cyrillic letter beside a Latin one or a digit.
+        "alike": rb"[A-Za-z0-9][\xcd-\xd4][\x80-\xbf]|[\xcd-\xd4][\x80-\xbf][A-Za-z0-9]",
+        "far": rb"(?:[\xe1\xe3-\xed][\x80-\xbf]{2}[^A-Za-z]{0,12}){6}",
+    },
+}  # fmt: skip
+_DECODED = frozenset({"text", "wide", "hextext", "base32", "packed", "wallet", "long", "uri"})
+
+
+@dataclass(slots=True)
+class Signs:
+    """What stands in a text. `hits`: a rule that may hold, and where its anchor stands. `joints`:
+    where the second quotation mark of two strings that code puts together ends. `denied`: an entry
+    of the deny corpus. `words`: there may be a run of words from a list; None while nobody asked.
+    """
+
+    hits: list[tuple[Rule, int]] = field(default_factory=list)
+    seen: set[str] = field(default_factory=set)
+    joints: list[int] = field(default_factory=list)
+    denied: bool = False
+    words: bool | None = None
+
+    @property
+    def plain(self) -> bool:
+        """Nothing calls for a slower pass, words aside."""
+        return not (self.hits or self.denied or self.joints) and self.seen <= _QUIET
+
+    @property
+    def coded(self) -> bool:
+        """There are runs that stand for something else."""
+        return not self.seen.isdisjoint(_DECODED)
+
+
+_ALONE = ("run", "hex", "line", "hexish")
+_QUIET = frozenset({*_ALONE, "label", "far"})
+
+
+class Sentry:
+    """The tests, compiled. Immutable; may be used from several threads at once."""
+
+    def __init__(self, rules: Sequence[Rule], denied: Sequence[bytes]) -> None:
+        anchors = [(rule, pattern, behind) for rule in rules for pattern, behind in rule.patterns()]
+        self._rules = [(rule, behind) for rule, _, behind in anchors]
+        self._names = list(FIRST)
+        patterns = [pattern for _, pattern, _ in anchors]
+        patterns.append(Pattern(then=_JOINT))
+        patterns += [Pattern(then=expression, once=True) for expression in FIRST.values()]
+        patterns += [Pattern(text, once=True) for text in denied]
+        self._first = build(patterns)
+        self._after = {
+            name: (
+                build([Pattern(then=then, once=True) for then in tests.values()]),
+                tuple(tests),
+            )
+            for name, tests in AFTER.items()
+        }
+
+    @property
+    def engine(self) -> str:
+        """Name of the engine in use."""
+        return self._first.name
+
+    def anchors(self, data: bytes) -> Signs:
+        """Rules and deny corpus alone, and the tests that come with them for nothing."""
+        signs = Signs()
+        rules, names = len(self._rules), len(self._names)
+        for number, end in self._first.anchors(data):
+            if number < rules:
+                rule, behind = self._rules[number]
+                signs.hits.append((rule, end - behind))
+            elif number == rules:
+                signs.joints.append(end)
+            elif number <= rules + names:
+                signs.seen.add(self._names[number - rules - 1])
+            else:
+                signs.denied = True
+        return signs
+
+    def look(self, data: bytes) -> Signs:
+        """Everything that can be told of a text without opening anything in it."""
+        signs = self.anchors(data)
+        seen = signs.seen
+        if b"\x1b" in data:
+            seen.add("unseen")
+        for name in _ALONE:
+            if name in seen:
+                self._ask(name, data, seen)
+        if not data.isascii():
+            self._ask("foreign", data, seen)
+        return signs
+
+    def coded(self, run: bytes) -> Container[str]:
+        """What a single run seems to stand for."""
+        seen: set[str] = set()
+        self._ask("run", run, seen)
+        return seen
+
+    def _ask(self, name: str, data: bytes, seen: set[str]) -> None:
+        engine, names = self._after[name]
+        seen.update(names[number] for number, _ in engine.anchors(data))
