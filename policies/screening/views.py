@@ -8,11 +8,11 @@ where a cheap test says that it would differ.
 import html
 import json
 import re
-import unicodedata
 from collections.abc import Container, Iterator, Sequence
 from urllib.parse import unquote_to_bytes
 
 from policies.screening.engine import linear
+from policies.screening.normal import normal
 from policies.screening.signs import DUMP_HEAD
 from policies.screening.work import Work
 
@@ -70,7 +70,7 @@ def clean(text: str) -> str:
     """Without terminal control sequences and characters that nobody sees, and in NFKC."""
     if text.isascii() and "\x1b" not in text:
         return text
-    return unicodedata.normalize("NFKC", _IGNORABLE.sub("", _CONTROL.sub("", text)))
+    return normal("NFKC", _IGNORABLE.sub("", _CONTROL.sub("", text)))
 
 
 def alike(text: str) -> str:

@@ -15,6 +15,7 @@ from itertools import accumulate, pairwise
 
 from mnemonic import Mnemonic
 
+from policies.screening.normal import normal
 from policies.screening.work import Work
 
 LENGTHS = (12, 15, 18, 21, 24)
@@ -127,7 +128,7 @@ class Words:
     def _latin_slice(self, data: bytes, work: Work, context: bool) -> set[str]:
         work.spend("words", 4 * len(data))
         if not data.isascii():
-            bare = unicodedata.normalize("NFKD", data.decode(errors="replace"))
+            bare = normal("NFKD", data.decode(errors="replace"))
             data = _MARKS.sub("", bare).encode(errors="replace")
         tokens = [(token[0].decode(), *token.span()) for token in _LETTERS.finditer(data.lower())]
         found: set[str] = set()
@@ -143,7 +144,7 @@ class Words:
             return set()
         work.spend("words", 4 * len(data))
         found: set[str] = set()
-        composed = unicodedata.normalize("NFC", data.decode(errors="replace"))
+        composed = normal("NFC", data.decode(errors="replace"))
         tokens = [(_bare(token[0]), *token.span()) for token in _TOKENS.finditer(composed)]
         near = context or _CONTEXT.search(data) is not None
         for language in OTHER:
@@ -188,7 +189,7 @@ def _twelve(words: Sequence[bytes], listed: Container[bytes]) -> bool:
 
 def _bare(word: str) -> str:
     """Lower case without accents; kana and jamo keep their marks, which change the word."""
-    return _MARKS.sub("", unicodedata.normalize("NFKD", word)).lower()
+    return _MARKS.sub("", normal("NFKD", word)).lower()
 
 
 def _runs(

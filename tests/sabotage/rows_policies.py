@@ -37,6 +37,12 @@ SCREEN_AND_PROOF = (
         Swap("Screen.seam", blind),
     ),
     line(
+        "policies/screening/normal.py",
+        "never longer, whatever stands there",
+        "policies/screening/test_normal.py::test_marks_without_end_are_sorted_in_slices",
+        Cut("end = min(start + _SLICE, len(text))", "end = len(text)"),
+    ),
+    line(
         "policies/screening/exempt.py",
         "the position alone is not enough",
         "policies/screening/test_exempt.py::test_a_sealed_position_is_no_hiding_place",
