@@ -165,7 +165,7 @@ class Remembered:
 class Claimed:
     """What holds after claiming. `rows`: unit number → row: for each frame of the decision, the
     row of whoever wrote first. `agreed`: nobody else was first with other pins, another turn or
-    other placed texts; if not, the decision is made again."""
+    other placed texts; if not, there are no rows, and the decision is made again."""
 
     rows: Mapping[int, FrameRow]
     agreed: bool = True

@@ -236,8 +236,8 @@ _ALL: Final = (
         "adopted",
         TOLD,
         "info",
-        "Tool results that a model had already read elsewhere left without a frame: {count}.",
-        "Nothing is to be done; what comes from now on is framed.",
+        "Tool results that a model had already read elsewhere were adopted: {count}.",
+        "Nothing is to be done: where its reasoning is bound to them they get frames next turn.",
         {"count": "some"},
     ),
     Notice(

@@ -73,7 +73,8 @@ class Ledger:
 
     async def claim(self, client: str, conversation: Conversation, decision: Decision) -> Claimed:
         """The rows that hold for all frames of `decision`. What is new is written in one
-        transaction before this returns; where someone was first, the row of the first holds."""
+        transaction before this returns; where someone was first, the row of the first holds. Where
+        someone has noted something else, nothing is written and nothing is agreed upon."""
         rows = {frame.unit: frame.row for frame in decision.frames if frame.known}
         fresh = [frame for frame in decision.frames if not frame.known]
         if not fresh and not _noted(decision):
@@ -88,11 +89,10 @@ class Ledger:
         except StateError as error:
             raise Refused("state-unavailable") from error
         self._keep(winners)
+        if any(winners.notes.get(digest) != value for digest, value in notes.items()):
+            return Claimed({}, agreed=False)
         rows.update({number: winners.frames[digest] for number, digest in digests.items()})
-        return Claimed(
-            {frame.unit: rows[frame.unit] for frame in decision.frames},
-            agreed=all(winners.notes[digest] == value for digest, value in notes.items()),
-        )
+        return Claimed({frame.unit: rows[frame.unit] for frame in decision.frames})
 
     @staticmethod
     def unclaimed(decision: Decision) -> Claimed:

@@ -63,7 +63,7 @@ def plan_frames(
     return Plan(
         tuple(_frames(conversation, remembered, epoch, [*_but(unknown, bare)], rules, draw)),
         POLICY_TEXTS[pins.policy] if policy and not epoch.raw else "",
-        adopted or int(epoch.raw),
+        adopted or int(epoch.raw or epoch.turn is Turn.ANEW or epoch.anew),
         epoch.turn,
         epoch.anew,
         epoch.left_out(conversation),

@@ -69,7 +69,11 @@ class MemoryStore:
 
     async def claim(self, frames: Iterable[Claim], notes: Iterable[NoteClaim] = ()) -> Rows:
         now = self._now()
-        return Rows(self._frames.claim(frames, now), self._notes.claim(notes, now))
+        new_frames, new_notes = tuple(frames), dict(notes)
+        known = self._notes.read(new_notes, now, 0.0)
+        if any(new_notes[digest] != text for digest, text in known.items()):
+            return Rows(self._frames.read([digest for digest, _ in new_frames], now, 0.0), known)
+        return Rows(self._frames.claim(new_frames, now), self._notes.claim(new_notes.items(), now))
 
     async def expire(self, keep: float) -> int:
         before = self._now() - keep

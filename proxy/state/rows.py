@@ -46,7 +46,13 @@ def insert(
     notes: Sequence[NoteClaim],
     now: int,
 ) -> Rows:
-    """Write what is not there yet; what holds for each digest."""
+    """Write what is not there yet; what holds for each digest. Nothing is written where a note says
+    something else already."""
+    digests = [digest for digest, _ in frames], [digest for digest, _ in notes]
+    if notes:
+        known, _ = select(connection, *digests)
+        if any(known.notes.get(digest, text) != text for digest, text in notes):
+            return known
     connection.executemany(
         "INSERT OR IGNORE INTO frames (digest, nonce, field, intro, kept, encode, seen)"
         " VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -59,7 +65,7 @@ def insert(
         "INSERT OR IGNORE INTO conversations (digest, value, seen) VALUES (?, ?, ?)",
         [(digest, value, now) for digest, value in notes],
     )
-    found, _ = select(connection, [digest for digest, _ in frames], [digest for digest, _ in notes])
+    found, _ = select(connection, *digests)
     return found
 
 

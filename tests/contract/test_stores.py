@@ -94,8 +94,20 @@ async def test_notes_are_kept_beside_frames(store: Store) -> None:
     assert dict(claimed.notes) == {digest(1): "pins", digest(2): "raw"}
     found = await store.read([digest(1), digest(2)], [digest(2), digest(3)])
     assert (dict(found.frames), dict(found.notes)) == ({digest(1): ROW}, {digest(2): "raw"})
-    again = await store.claim([], [(digest(1), "other"), (digest(4), "")])
-    assert dict(again.notes) == {digest(1): "pins", digest(4): ""}
+
+
+async def test_nothing_is_written_where_a_note_says_something_else(store: Store) -> None:
+    """Who has decided by what does not hold leaves no trace, and is told what there is."""
+    await store.claim([(digest(1), ROW)], [(digest(1), "pins")])
+    lost = await store.claim(
+        [(digest(1), OTHER), (digest(2), OTHER)], [(digest(3), "turn"), (digest(1), "other")]
+    )
+    assert (dict(lost.frames), dict(lost.notes)) == ({digest(1): ROW}, {digest(1): "pins"})
+    found = await store.read([digest(2)], [digest(3)])
+    assert (dict(found.frames), dict(found.notes)) == ({}, {})
+    same = await store.claim([(digest(2), OTHER)], [(digest(3), "turn"), (digest(1), "pins")])
+    assert dict(same.frames) == {digest(2): OTHER}
+    assert dict(same.notes) == {digest(1): "pins", digest(3): "turn"}
 
 
 async def test_a_row_comes_back_with_its_cut_and_its_encoding(store: Store) -> None:

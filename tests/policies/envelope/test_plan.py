@@ -1,13 +1,15 @@
 """Which units get a frame."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from policies.conversation import Conversation, Unit
-from policies.decision import FrameRow, Remembered
+from policies.decision import Frame, FrameRow, Remembered, Turn
 from policies.envelope import POLICY_TEXT
 from policies.envelope.plan import plan_frames
 from policies.pins import Pins
 from policies.settings import Envelope, ToolRule
+from tests.policies.envelope.talks import talk
 
 ON = Pins(Envelope())
 
@@ -77,3 +79,82 @@ def test_the_policy_text_comes_with_tools_or_frames_and_not_alone() -> None:
     assert not plan_frames(conversation(()), Remembered({}), ON, drawing()).policy_text
     framed = conversation(units(("a", 1, False)))
     assert plan_frames(framed, Remembered({}), ON, drawing("n1")).policy_text
+
+
+def test_rules_of_a_tool_are_written_into_its_rows() -> None:
+    """The first rule that matches counts; what is short enough is not cut."""
+    rules = (ToolRule("mail", encode="json", max_chars=4), ToolRule("*", max_chars=2))
+    seen = conversation(units(("12345", 1, False), ("1234", 3, False), ("123", 5, False)))
+    mail, short, other = (
+        replace(unit, source=f"tool:{name}", tool=name)
+        for unit, name in zip(seen.units, ("mail", "mail", "read"), strict=True)
+    )
+    pins = Pins(Envelope(tools=rules))
+    plan = plan_frames(
+        replace(seen, units=(mail, short, other)), Remembered({}), pins, drawing("n1", "n2", "n3")
+    )
+    assert [(f.row.field, f.row.kept, f.row.encode) for f in plan.frames] == [
+        ("mail", 4, "json"),
+        ("mail", None, "json"),
+        ("read", 2, "raw"),
+    ]
+
+
+def test_a_known_row_is_kept_whatever_the_rules_say_now() -> None:
+    """How much of a text was given, and how, is as it was."""
+    row = FrameRow("old", "read", intro=True, kept=3)
+    plan = plan_frames(
+        conversation(units(("12345", 1, True))),
+        Remembered({0: row}),
+        Pins(Envelope(tools=(ToolRule("*", encode="json", max_chars=1),))),
+        drawing(),
+    )
+    assert plan.frames == (Frame(0, row, known=True),)
+
+
+def test_a_loop_of_elsewhere_is_bare_and_explained_later() -> None:
+    """What thinking follows has no frame, and the policy text would stand before it: both wait."""
+    plan = plan_frames(talk("uArAr"), Remembered({}), ON, drawing("n1"))
+    assert [(frame.unit, frame.late) for frame in plan.frames] == [(1, False)]
+    assert (plan.adopted, plan.policy_text, plan.turn) == (1, "", Turn.RAW)
+    assert plan.explains
+    assert plan.removed == plan.hollow == ()
+
+
+def test_with_the_operators_next_turn_all_is_framed_late() -> None:
+    """New rows hold in views that begin here; the thinking before goes, and is named."""
+    plan = plan_frames(talk("uArHu"), Remembered({}), ON, drawing("n1"))
+    assert [(frame.unit, frame.late, frame.known) for frame in plan.frames] == [(0, True, False)]
+    assert (plan.adopted, plan.policy_text, plan.turn) == (1, POLICY_TEXT, Turn.ANEW)
+    assert plan.removed == (("messages", 1, "content", 0), ("messages", 3, "content", 0))
+    assert plan.hollow == (("messages", 3),)
+
+
+def test_a_conversation_of_elsewhere_without_results_is_told_too() -> None:
+    """Only the policy text has to wait, or thinking has to go: that counts as one."""
+    loop = plan_frames(talk("uAr"), Remembered({}, turns={0: Turn.RAW}), ON, drawing("n1"))
+    assert (loop.adopted, loop.policy_text) == (1, "")
+    begins = plan_frames(talk("uAu"), Remembered({}), ON, drawing())
+    assert (begins.adopted, begins.policy_text, len(begins.removed)) == (1, POLICY_TEXT, 1)
+    later = plan_frames(talk("uAuAu"), Remembered({}, turns={2: Turn.ANEW}), ON, drawing())
+    assert (later.adopted, len(later.removed)) == (0, 1)
+
+
+def test_once_explained_it_stays_explained() -> None:
+    """Whatever a later request declares: by the pins, or by how an earlier turn was sent."""
+    bare = talk("uau", tools=())
+    assert not plan_frames(bare, Remembered({}), ON, drawing()).policy_text
+    assert plan_frames(bare, Remembered({}), replace(ON, explains=True), drawing()).policy_text
+    turns = {0: Turn.WITH}
+    assert plan_frames(bare, Remembered({}, turns=turns), ON, drawing()).policy_text
+
+
+def test_a_first_unit_does_not_bring_the_text_before_answers_without_it() -> None:
+    """The conversation began here without it: the unit is framed, the beginning stays."""
+    seen = talk("uauar", tools=())
+    begun = plan_frames(seen, Remembered({}, pins=ON), ON, drawing("n1"))
+    assert (len(begun.frames), begun.policy_text) == (1, "")
+    first = plan_frames(talk("ur", tools=()), Remembered({}, pins=ON), ON, drawing("n1"))
+    assert first.policy_text == POLICY_TEXT
+    declared = plan_frames(talk("uauar"), Remembered({}, pins=ON), ON, drawing("n1"))
+    assert declared.policy_text == POLICY_TEXT

@@ -1,13 +1,14 @@
 """One frame: its lines, its nonce, its field."""
 
+import json
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from policies.envelope import CLOSE, INTRO, OPEN, STEM, field_name, is_nonce, wrap_untrusted
-from policies.envelope.neutralise import stems
+from policies.envelope.neutralise import neutralise, stems
 
 N = "0123456789abcdef" * 2
 
@@ -110,3 +111,43 @@ def test_markers_survive_the_encoders_that_copy_them() -> None:
         assert mark.isascii()
         assert mark.isprintable()
         assert not set(mark) & set('<>&"\\')
+
+
+def test_only_the_kept_characters_are_given_and_that_is_said_outside() -> None:
+    """Cut first, so a mark that the cut takes apart is none; the note stands behind the frame."""
+    framed = wrap_untrusted("mail", f"ab{STEM}", draw=lambda: N, kept=4)
+    assert framed == (
+        f"[[TRANSOM_DATA nonce={N} field=mail]]\nabTR\n[[END_TRANSOM_DATA nonce={N}]]\n"
+        "[truncated by Transom: 4 of 14 characters]"
+    )
+
+
+def test_the_cut_may_stand_anywhere_in_a_mark() -> None:
+    """No cut leaves a mark behind, none makes one."""
+    text = f"x{STEM}{STEM}y"
+    for kept in range(len(text)):
+        framed = wrap_untrusted("mail", text, draw=lambda: N, kept=kept)
+        assert framed.count(STEM) == 2, kept
+
+
+def test_json_content_is_one_string_of_the_neutralised_text() -> None:
+    """Quotes, backslashes and line ends cannot end it; nothing else is changed."""
+    text = f'He said: "{STEM}"\n\\ done, caf\u00e9.'
+    framed = wrap_untrusted("mail", text, draw=lambda: N, encode="json")
+    _, content, _ = framed.split("\n")
+    assert json.loads(content) == neutralise(text)
+    assert "caf\u00e9" in content
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(alphabet=st.sampled_from([*'TRANSOM_DATA"\\nu0 \n\t\x01', "\uff3f", "\u200b"])))
+def test_encoding_never_spells_a_mark(text: str) -> None:
+    """What JSON adds between two letters would be seen through, had they stood together before."""
+    assert not stems(json.dumps(neutralise(text), ensure_ascii=False))
+
+
+def test_both_at_once() -> None:
+    """Cut, then neutralised, then encoded."""
+    framed = wrap_untrusted("mail", 'a"b' * 9, draw=lambda: N, kept=3, encode="json")
+    assert framed.split("\n")[1] == '"a\\"b"'
+    assert framed.endswith("[truncated by Transom: 3 of 27 characters]")

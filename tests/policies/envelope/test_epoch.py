@@ -1,0 +1,136 @@
+"""Where the upstream's view begins anew, and how a turn is read."""
+
+import pytest
+
+from policies.decision import FrameRow, Remembered, Turn
+from policies.envelope.epoch import Epoch, epoch_of, is_strange, standing, turns_of
+from policies.pins import Pins
+from policies.settings import Envelope
+from tests.policies.envelope.talks import talk
+
+ROW = FrameRow("1" * 32, "read", intro=True)
+LATE = FrameRow("2" * 32, "read", intro=True)
+PINS = Pins(Envelope())
+
+
+def known(
+    *units: int, turns: dict[int, Turn] | None = None, anew: tuple[int, ...] = ()
+) -> Remembered:
+    return Remembered(dict.fromkeys(units, ROW), turns=turns or {}, anew=anew, pins=PINS)
+
+
+def test_turns_begin_where_the_operator_speaks() -> None:
+    """A run that answers a call begins none; where nobody speaks the whole history is one."""
+    assert turns_of(talk("uArAuAru")) == (0, 4)
+    assert turns_of(talk("rAr")) == (0,)
+    assert turns_of(talk("")) == (0,)
+
+
+@pytest.mark.parametrize(
+    ("shape", "remembered", "loose", "expected"),
+    [
+        # Everything was sent from here.
+        ("u", known(), False, Epoch(turn=Turn.WITH)),
+        ("uAr", known(turns={0: Turn.WITH}), False, Epoch(sealed=1)),
+        ("uArAu", known(0, turns={0: Turn.WITH}), False, Epoch(sealed=3, turn=Turn.WITH)),
+        # Nothing is bound to anything: it can be framed at once.
+        ("uarar", known(), False, Epoch(turn=Turn.WITH)),
+        # Sent elsewhere, in the middle of a loop: bare until the operator speaks.
+        ("uArAr", Remembered({}), True, Epoch(raw=True, sealed=3, turn=Turn.RAW)),
+        ("uArAr", Remembered({}), False, Epoch(raw=True, sealed=3, turn=Turn.RAW)),
+        ("uArArAr", known(1, turns={0: Turn.RAW}), True, Epoch(raw=True, sealed=5)),
+        # The operator speaks: anew.
+        ("uArAu", Remembered({}), True, Epoch(4, turn=Turn.ANEW)),
+        ("uArAu", Remembered({}), False, Epoch(4, turn=Turn.ANEW)),
+        ("uArArAu", known(1, turns={0: Turn.RAW}), True, Epoch(6, turn=Turn.ANEW)),
+        # And it stays so, in that turn and in later ones.
+        ("uArAuAr", known(turns={4: Turn.ANEW}), False, Epoch(4, sealed=5)),
+        (
+            "uArAuArAu",
+            known(turns={4: Turn.ANEW}),
+            False,
+            Epoch(4, sealed=7, turn=Turn.WITH),
+        ),
+        # A turn elsewhere in between: anew with the next.
+        ("uAuAu", known(turns={0: Turn.WITH}), False, Epoch(4, turn=Turn.ANEW)),
+        # A row was lost within a loop: anew at the newest run, once in a turn.
+        ("uArAr", known(1, turns={0: Turn.WITH}), True, Epoch(4, anew=True)),
+        ("uArArAr", known(1, 2, turns={0: Turn.WITH}, anew=(4,)), False, Epoch(4, sealed=5)),
+        ("uArArAr", known(1, 2, turns={0: Turn.WITH}, anew=(4,)), True, Epoch(4, sealed=5)),
+        # Mixed: a turn of elsewhere, entered in its middle, behind turns of here.
+        ("uAuArAr", known(0, turns={0: Turn.WITH}), True, Epoch(6, turn=Turn.WITH, anew=True)),
+        # The model's own words are the newest: there is no run to begin with.
+        ("uArA", known(turns={0: Turn.WITH}), True, Epoch(sealed=3)),
+    ],
+)
+def test_how_a_turn_is_read(
+    shape: str, remembered: Remembered, loose: bool, expected: Epoch
+) -> None:
+    """Histories in shorthand, what is known of them, and whether something cannot get a frame."""
+    assert epoch_of(talk(shape), remembered, loose=loose, policy=True) == expected
+
+
+def test_without_a_policy_text_the_thinking_of_elsewhere_may_stay() -> None:
+    """Nothing of ours stands before it, so it fits."""
+    view = epoch_of(talk("uAuA", tools=()), Remembered({}), loose=False, policy=False)
+    assert view == Epoch(sealed=3)
+
+
+def test_a_turn_taken_back_takes_its_beginning_along() -> None:
+    """A view that began anew is remembered by its turn: another turn at that place is another."""
+    rewound = epoch_of(talk("uArAr"), known(turns={0: Turn.RAW}), loose=True, policy=True)
+    assert (rewound.start, rewound.raw) == (-1, True)
+
+
+def test_the_newest_of_several_beginnings_counts() -> None:
+    """Turns and runs alike."""
+    turns = {0: Turn.WITH, 2: Turn.ANEW, 4: Turn.ANEW}
+    assert standing(talk("uAuAuAr"), known(turns=turns)).start == 4
+    assert standing(talk("uAuAuAr"), known(turns=turns, anew=(6,))).start == 6
+
+
+def test_a_beginning_within_a_raw_turn_ends_its_rawness() -> None:
+    """What comes behind it was sent with frames."""
+    view = standing(talk("uArArAr"), known(turns={0: Turn.RAW}, anew=(4,)))
+    assert (view.start, view.raw, view.sealed) == (4, False, 5)
+
+
+def test_late_rows_hold_before_the_start_alone() -> None:
+    """Behind it, and in views that did not begin anew, a unit reads as it did the first time."""
+    remembered = Remembered({0: ROW}, late={0: LATE, 1: LATE})
+    assert Epoch(5).row(0, 2, remembered) is LATE
+    assert Epoch(5).row(1, 6, remembered) is None
+    assert Epoch().row(0, 2, remembered) is ROW
+    assert Epoch(5).row(0, 2, Remembered({0: ROW})) is ROW
+
+
+def test_all_thinking_before_the_start_is_left_out() -> None:
+    """And messages that held nothing else are named."""
+    seen = talk("uAuHuA")
+    assert Epoch(4).left_out(seen) == (("messages", 1, "content", 0), ("messages", 3, "content", 0))
+    assert Epoch(4).hollowed(seen) == (("messages", 3),)
+    assert Epoch().left_out(seen) == Epoch().hollowed(seen) == ()
+
+
+@pytest.mark.parametrize(
+    ("shape", "rows", "turns", "strange"),
+    [
+        ("uArAr", {0: ROW}, {0: Turn.WITH}, False),
+        ("uArAr", {}, {0: Turn.WITH}, True),
+        ("uar", {}, {}, False),
+        ("uAr", {}, {}, True),
+        ("uaur", {}, {2: Turn.ANEW}, True),
+        ("uAuA", {}, {0: Turn.WITH, 2: Turn.WITH}, False),
+        ("uAuA", {}, {0: Turn.WITH, 2: Turn.RAW}, True),
+    ],
+)
+def test_what_has_to_be_looked_up_further(
+    shape: str, rows: dict[int, FrameRow], turns: dict[int, Turn], strange: bool
+) -> None:
+    """Only where something was not sent from here as a matter of course."""
+    assert is_strange(talk(shape), rows, turns) is strange
+
+
+def test_a_plain_chat_is_never_strange() -> None:
+    """Where there is nothing to frame or explain, nothing was ever late."""
+    assert not is_strange(talk("uAuA", tools=()), {}, {})
