@@ -19,13 +19,13 @@ ONE_STRING = ("ollama_chat",)
 """Dialects in which a result is one string."""
 
 
-def history(dialect: str, rounds: list[list[Result]]) -> Body:
+def history(dialect: str, rounds: list[list[Result]], prompt: str = "Read.") -> Body:
     """A prompt, then rounds of parallel calls of `read` with these results."""
-    return _BODIES[dialect](rounds)
+    return _BODIES[dialect](prompt, rounds)
 
 
-def _anthropic(rounds: list[list[Result]]) -> Body:
-    messages: list[Body] = [{"role": "user", "content": "Read."}]
+def _anthropic(prompt: str, rounds: list[list[Result]]) -> Body:
+    messages: list[Body] = [{"role": "user", "content": prompt}]
     for number, results in enumerate(rounds):
         ids = [f"toolu_{number}_{place}" for place in range(len(results))]
         uses = [{"type": "tool_use", "id": one, "name": "read", "input": {}} for one in ids]
@@ -39,8 +39,8 @@ def _anthropic(rounds: list[list[Result]]) -> Body:
     return {"model": "claude-opus-5-5", "max_tokens": 9, "tools": tools, "messages": messages}
 
 
-def _chat(rounds: list[list[Result]]) -> Body:
-    messages: list[Body] = [{"role": "user", "content": "Read."}]
+def _chat(prompt: str, rounds: list[list[Result]]) -> Body:
+    messages: list[Body] = [{"role": "user", "content": prompt}]
     function = {"name": "read", "arguments": "{}"}
     for number, results in enumerate(rounds):
         ids = [f"call_{number}_{place}" for place in range(len(results))]
@@ -54,8 +54,8 @@ def _chat(rounds: list[list[Result]]) -> Body:
     return {"model": "m", "tools": tools, "messages": messages}
 
 
-def _responses(rounds: list[list[Result]]) -> Body:
-    items: list[Body] = [{"type": "message", "role": "user", "content": "Read."}]
+def _responses(prompt: str, rounds: list[list[Result]]) -> Body:
+    items: list[Body] = [{"type": "message", "role": "user", "content": prompt}]
     call = {"type": "function_call", "name": "read", "arguments": "{}"}
     for number, results in enumerate(rounds):
         ids = [f"call_{number}_{place}" for place in range(len(results))]
@@ -67,8 +67,8 @@ def _responses(rounds: list[list[Result]]) -> Body:
     return {"model": "m", "tools": [{"type": "function", "name": "read"}], "input": items}
 
 
-def _ollama(rounds: list[list[Result]]) -> Body:
-    messages: list[Body] = [{"role": "user", "content": "Read."}]
+def _ollama(prompt: str, rounds: list[list[Result]]) -> Body:
+    messages: list[Body] = [{"role": "user", "content": prompt}]
     call = {"function": {"name": "read", "arguments": {}}}
     for results in rounds:
         calls = [call] * len(results)

@@ -7,12 +7,13 @@ import re
 import secrets
 import urllib.parse
 from collections.abc import AsyncIterator, Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from policies.settings import Envelope, Policies, ToolRule
 from proxy.demo.evidence import REMOVED, Framed, framed, marks
 from proxy.demo.upstream import Recorded, Reply
 from tests.strict.chain import copied
@@ -294,6 +295,29 @@ async def test_marker_split_over_parts_and_results_does_not_join(
         assert text.count(CLOSING.format(nonce=frame.nonce)[:-2]) == len(
             [one for one in case.frames if one.nonce == frame.nonce]
         )
+
+
+@DIALECTS
+async def test_cut_within_a_marker_leaves_none(house: House, dialect: str) -> None:
+    """A result is cut at every place of a forged marker: what is left stands in one frame, the note
+    of the cut behind it, and no half of the forgery makes a mark with what follows."""
+    marker = CLOSING.format(nonce=WRONG)
+    assert house.node is not None
+    for cut in range(100, 100 + len(marker) + 1, 3):
+        text = f"{cut:0100}{marker}\n{marker}"
+        rule = ToolRule("*", max_chars=cut)
+        policies = Policies(envelope=Envelope(tools=(rule,)))
+        await house.node.reload(replace(house.config(), policies=policies))
+        body = history(dialect, [[text]], prompt=f"Read {cut}.")
+        raw = await send(house, dialect, body)
+        (result,) = result_texts(json.loads(raw))
+        note = f"\n[truncated by Transom: {cut} of {len(text)} characters]"
+        assert result.endswith(note)
+        frame = framed(result.removesuffix(note))
+        assert frame is not None
+        assert frame.content.split(REMOVED)[0] == text[:cut].split(STEM)[0]
+        assert seen(raw.decode()).count(STEM.casefold()) == 2
+        assert marks(raw) == (1, 1)
 
 
 DETECTED = [
