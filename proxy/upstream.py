@@ -36,6 +36,9 @@ from proxy.sent_headers import Headers, credentials_for, plain, whole
 SHOW: Final = "/api/show"
 """Where Ollama tells what is behind a model name; asking runs no model."""
 
+VERSION: Final = "/api/version"
+"""Where an Ollama tells that it is one."""
+
 SHOW_LIMIT: Final = 16 * 1024 * 1024
 
 
@@ -133,26 +136,38 @@ class Outbound:
     ) -> Unknown | None:
         check_name(model)
         check_name(path)  # `/v1/models/MODEL` is asked of the cloud, too
-        if "ollama" not in upstream.dialects or path == SHOW:
+        if path == SHOW or not (model or body) or not await self._is_ollama(upstream):
             return None
         if model:
             ask = partial(self._show, upstream)
             return await self._guard.vouch(upstream.base_url, model, ask)
-        if body:
-            # SECURITY: Ollama also takes `MODEL`; a name that we did not see was not asked about.
-            raise Refused("home-not-local", reason="the request names no model")
-        return None
+        # SECURITY: Ollama also takes `MODEL`; a name that we did not see was not asked about.
+        raise Refused("home-not-local", reason="no model is named where it is looked for")
+
+    async def _is_ollama(self, upstream: UpstreamSettings) -> bool:
+        if "ollama" in upstream.dialects:
+            return True
+        # SECURITY: Ollama speaks the other dialects as well, and forwards under them, too.
+        return await self._guard.is_ollama(upstream.base_url, partial(self._version, upstream))
+
+    async def _version(self, upstream: UpstreamSettings, _: str) -> tuple[int, bytes]:
+        return await self._told(upstream, "GET", VERSION, [], b"")
 
     async def _show(self, upstream: UpstreamSettings, model: str) -> tuple[int, bytes]:
         headers = [("content-type", "application/json")]
-        body = dump({"model": model})
-        answer = await self._send(self._local, upstream, "POST", SHOW, headers, body)
+        return await self._told(upstream, "POST", SHOW, headers, dump({"model": model}))
+
+    async def _told(
+        self, upstream: UpstreamSettings, method: str, path: str, headers: Headers, body: bytes
+    ) -> tuple[int, bytes]:
+        """Status and body of a short answer, which is for us alone."""
+        answer = await self._send(self._local, upstream, method, path, headers, body)
         shown = bytearray()
         try:
             async for chunk in answer.chunks:
                 shown += chunk
                 if len(shown) > SHOW_LIMIT:
-                    raise Refused("home-not-local", reason="what it shows of the model is too long")
+                    raise Refused("home-not-local", reason="what it says of itself is too long")
         finally:
             answer.close()
         return answer.status, bytes(shown)

@@ -1,20 +1,20 @@
 """Is it really local: Ollama runs models of its cloud under names of this machine.
 
-Owns the question that is asked about a model name before its first use, and for how long the answer
-counts. It must not know how the question is sent. Source: Ollama's `internal/modelref`,
-`server/routes.go`: a name with the tag `cloud` or a tag ending in `-cloud` is forwarded, and so is
-a model whose configuration names a remote host; `/api/show` tells it as `remote_host`.
+Owns the questions that are asked about a server and a model name before their first use, and for
+how long the answers count. It must not know how they are sent. Source: Ollama's
+`internal/modelref`, `server/routes.go`: a name with the tag `cloud` or a tag ending in `-cloud` is
+forwarded, and so is a model whose configuration names a remote host; `/api/show` tells it as
+`remote_host`.
 """
 
-import asyncio
 import json
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from proxy.errors import Refused
+from proxy.local.questions import Questions
 
 FRESH: Final = 60.0
 """Seconds for which the answer about a name counts, from the moment it was asked for."""
@@ -24,7 +24,7 @@ _REMOTE: Final = ("remote_host", "remote_model")
 _PARENT: Final = "parent_model"
 
 Ask = Callable[[str], Awaitable[tuple[int, bytes]]]
-"""Asks `/api/show` about a model: status and body of its answer. Raises `Refused`."""
+"""Asks `/api/show` about a model, or `/api/version`: status and body. Raises `Refused`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,9 @@ class Guard:
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._asked: OrderedDict[tuple[str, str], float] = OrderedDict()
-        self._asking: dict[tuple[str, str], _Question] = {}
+        self._kinds: dict[str, tuple[bool, float]] = {}
+        self._models = Questions[Unknown | None]()
+        self._servers = Questions[bool]()
 
     async def vouch(self, server: str, model: str, ask: Ask) -> Unknown | None:
         """None when `model` runs on `server` itself. Askers at the same time share one question.
@@ -54,26 +56,29 @@ class Guard:
         asked = self._asked.get(key)
         if asked is not None and self._clock() - asked < FRESH:
             return None
-        question = self._asking.get(key)
-        if question is None:
-            question = _Question(asyncio.create_task(self._ask(key, ask)))
-            self._asking[key] = question
-            question.task.add_done_callback(partial(self._over, key, question))
-        question.askers += 1
-        try:
-            # A client that leaves must not take the question away from the others.
-            return await asyncio.shield(question.task)
-        finally:
-            question.askers -= 1
-            if not question.askers and not question.task.done():
-                # Nobody waits for the answer any more; who comes now asks anew.
-                question.task.cancel()
-                self._forget(key, question)
+        return await self._models.ask(key, lambda: self._ask(key, ask))
+
+    async def is_ollama(self, server: str, ask: Ask) -> bool:
+        """Whether a server that was not declared as one is an Ollama all the same: then its models
+        have to be vouched for. `ask` sends `/api/version`. The answer counts as long as that about
+        a name; what `ask` raises is raised."""
+        known = self._kinds.get(server)
+        if known is not None and self._clock() - known[1] < FRESH:
+            return known[0]
+        return await self._servers.ask(server, lambda: self._recognise(server, ask))
 
     def close(self) -> None:
         """No more answers are waited for."""
-        for question in self._asking.values():
-            question.task.cancel()
+        self._models.close()
+        self._servers.close()
+
+    async def _recognise(self, server: str, ask: Ask) -> bool:
+        began = self._clock()
+        status, body = await ask("")
+        told = _read(body)
+        found = status == 200 and told is not None and isinstance(told.get("version"), str)
+        self._kinds[server] = (found, began)
+        return found
 
     async def _ask(self, key: tuple[str, str], ask: Ask) -> Unknown | None:
         began = self._clock()
@@ -87,25 +92,6 @@ class Guard:
             self._asked.popitem(last=False)
         return None
 
-    def _over(
-        self, key: tuple[str, str], question: "_Question", task: asyncio.Task[Unknown | None]
-    ) -> None:
-        self._forget(key, question)
-        if not task.cancelled():
-            task.exception()  # looked at, for when every asker has left
-
-    def _forget(self, key: tuple[str, str], question: "_Question") -> None:
-        if self._asking.get(key) is question:
-            del self._asking[key]
-
-
-@dataclass(slots=True)
-class _Question:
-    """One question under way, and how many wait for its answer."""
-
-    task: asyncio.Task[Unknown | None]
-    askers: int = 0
-
 
 def check_name(model: str) -> None:
     """Raises `Refused("home-not-local")` if the very name asks for a model of the cloud."""
@@ -117,11 +103,8 @@ def check_name(model: str) -> None:
 
 def _check(status: int, body: bytes) -> None:
     """Raises `Refused("home-not-local")` unless `body` describes a model that runs there."""
-    try:
-        shown = json.loads(body)
-    except (ValueError, RecursionError):
-        shown = None
-    if status != 200 or not isinstance(shown, dict):
+    shown = _read(body)
+    if status != 200 or shown is None:
         raise Refused("home-not-local", reason="it cannot be told where this model runs")
     details = shown.get("details")
     known = [shown, details] if isinstance(details, dict) else [shown]
@@ -132,3 +115,12 @@ def _check(status: int, body: bytes) -> None:
         parent = part.get(_PARENT)
         if isinstance(parent, str):
             check_name(parent)
+
+
+def _read(body: bytes) -> dict[str, Any] | None:
+    """The JSON object that `body` is, if it is one."""
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None

@@ -23,7 +23,7 @@ from proxy.config import Timeouts, UpstreamSettings
 from proxy.demo.upstream import Fault, Framing, Recorded, Reply, ScriptedUpstream
 from proxy.errors import Refused
 from proxy.local import addresses
-from proxy.upstream import Outbound
+from proxy.upstream import VERSION, Outbound
 
 BODY = b'{"model":"m","messages":[]}'
 HEADERS = [("Content-Type", "application/json"), ("anthropic-beta", "a,b"), ("X-Odd", "1")]
@@ -62,6 +62,11 @@ def at_home(out: Outbound, to: UpstreamSettings, **changed: Any) -> Any:
         "model": "m",
     }
     return out.send_local(to, **{**given, **changed})
+
+
+def about(server: ScriptedUpstream) -> list[Recorded]:
+    """What was sent, but for the question whether a local server is an Ollama."""
+    return [request for request in server.requests if request.path != VERSION]
 
 
 async def body_of(answer: Answer) -> bytes:
@@ -235,7 +240,7 @@ async def test_no_credential_slips_through_among_the_headers(out: Outbound) -> N
     async with ScriptedUpstream(hello) as server:
         await body_of(await by_cloud(out, cloud(server.url), headers=wrong))
         await body_of(await at_home(out, local(server.url), headers=wrong))
-        for request in server.requests:
+        for request in about(server):
             assert sorted((name.lower(), value) for name, value in request.headers) == [
                 ("accept-encoding", "identity"),
                 ("content-length", str(len(BODY))),
@@ -251,7 +256,7 @@ async def test_a_header_that_would_leave_as_something_else_is_refused(out: Outbo
                 await by_cloud(out, cloud(server.url), headers=headers)
             with pytest.raises(Refused, match="door-refused"):
                 await at_home(out, local(server.url), headers=headers)
-        assert server.accepted == 0
+        assert about(server) == []
 
 
 async def test_the_environment_names_no_proxy(
@@ -627,7 +632,7 @@ async def test_a_local_leg_looks_at_the_peer_of_the_connection_itself(
 async def test_each_connection_resolves_its_own_name() -> None:
     """A name that changes its mind is caught at the next connection."""
     reply = Reply.of({}, headers=(("Connection", "close"),))
-    names = Names("127.0.0.1", "8.8.8.8")
+    names = Names("127.0.0.1", "127.0.0.1", "8.8.8.8")
     async with (
         ScriptedUpstream(lambda request: reply) as server,
         Outbound(SHORT, resolver=names) as out,
@@ -635,7 +640,7 @@ async def test_each_connection_resolves_its_own_name() -> None:
         to = local(f"http://home.test:{server.port}")
         assert await body_of(await at_home(out, to)) == b"{}"
         code, _ = await refused(at_home(out, to))
-        assert (code, names.asked, server.accepted) == ("home-not-local", 2, 1)
+        assert (code, names.asked, server.accepted) == ("home-not-local", 3, 2)
 
 
 async def test_a_kept_connection_is_checked_as_well(
@@ -646,7 +651,7 @@ async def test_a_kept_connection_is_checked_as_well(
         await body_of(await at_home(out, local(server.url)))
         monkeypatch.setattr(addresses, "LOCAL", ())
         code, _ = await refused(at_home(out, local(server.url)))
-        assert (code, len(server.requests)) == ("home-not-local", 1)
+        assert (code, len(about(server))) == ("home-not-local", 1)
 
 
 async def test_a_cloud_may_be_anywhere() -> None:
@@ -916,11 +921,42 @@ async def test_a_body_whose_model_was_not_seen_is_not_sent(out: Outbound) -> Non
             assert (await at_home(out, to, **given)).status == 200
 
 
-async def test_other_local_servers_are_not_asked(out: Outbound) -> None:
-    """They have no `/api/show`."""
-    async with ScriptedUpstream(hello) as server:
-        await body_of(await at_home(out, local(server.url)))
-        assert [request.path for request in server.requests] == ["/v1/chat/completions"]
+@pytest.mark.parametrize(
+    "version",
+    [Reply(404), Reply.of({"error": "what?"}), Reply.of(["0.1"]), Reply.of({"version": 7})],
+)
+async def test_other_local_servers_are_asked_for_their_kind_alone(
+    out: Outbound, version: Reply
+) -> None:
+    """They have no `/api/show`; once a minute they are asked whether they are an Ollama."""
+    async with ScriptedUpstream(lambda r: version if r.path == VERSION else hello(r)) as server:
+        for _ in range(2):
+            await body_of(await at_home(out, local(server.url)))
+        paths = [request.path for request in server.requests]
+        assert paths == [VERSION, "/v1/chat/completions", "/v1/chat/completions"]
+
+
+async def test_an_ollama_under_another_name_is_one(out: Outbound) -> None:
+    """Declared for another dialect only, its models are vouched for all the same."""
+
+    def script(request: Recorded) -> Reply:
+        match request.path:
+            case "/api/version":
+                return Reply.of({"version": "0.9.0"})
+            case "/api/show":
+                model = request.json()["model"]
+                return Reply.of({"remote_host": "https://far.test"} if model == "far" else SHOWN)
+            case _:
+                return hello(request)
+
+    async with ScriptedUpstream(script) as server:
+        code, _ = await refused(at_home(out, local(server.url), model="far"))
+        assert code == "home-not-local"
+        code, _ = await refused(at_home(out, local(server.url), model=""))
+        assert code == "home-not-local"
+        assert (await at_home(out, local(server.url), model="near")).status == 200
+        paths = [request.path for request in server.requests]
+        assert paths == [VERSION, "/api/show", "/api/show", "/v1/chat/completions"]
 
 
 async def test_an_endless_description_is_given_up(

@@ -162,35 +162,6 @@ async def test_askers_at_the_same_time_share_one_question() -> None:
     assert server.asked == ["m"]
 
 
-async def test_a_question_ends_with_its_last_asker() -> None:
-    """When all have left nothing is asked any more; who comes next asks anew and is answered."""
-    server = Server()
-    server.gate = asyncio.Event()
-    ended: list[str] = []
-
-    async def ask(model: str) -> tuple[int, bytes]:
-        try:
-            return await server.ask(model)
-        except asyncio.CancelledError:
-            ended.append(model)
-            raise
-
-    each = Guard(Clock())
-    waiting = [asyncio.create_task(each.vouch("http://a", "m", ask)) for _ in range(2)]
-    await asyncio.sleep(0.01)
-    waiting[0].cancel()
-    await asyncio.sleep(0.01)
-    assert ended == []
-    waiting[1].cancel()
-    late = asyncio.create_task(each.vouch("http://a", "m", ask))
-    await asyncio.sleep(0.01)
-    assert ended == ["m"]
-    server.gate.set()
-    assert await late is None
-    assert await each.vouch("http://a", "m", ask) is None
-    assert server.asked == ["m", "m"]
-
-
 async def test_a_failed_question_fails_all_who_asked_and_nothing_else() -> None:
     """The next one asks again; a failure that nobody waits for any more is no noise."""
     gate = asyncio.Event()
@@ -233,3 +204,47 @@ async def test_the_memory_of_names_is_bounded(monkeypatch: pytest.MonkeyPatch) -
     for name in ("a", "b", "c", "d", "d", "b", "a"):
         await each.vouch("http://a", name, server.ask)
     assert server.asked == ["a", "b", "c", "d", "a"]
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "found"),
+    [
+        (200, b'{"version":"0.9.0"}', True),
+        (200, b'{"version":9}', False),
+        (200, b'{"error":"unexpected endpoint"}', False),
+        (200, b'["0.9.0"]', False),
+        (200, b"[" * 100_000, False),
+        (404, b'{"version":"0.9.0"}', False),
+    ],
+)
+async def test_a_server_is_asked_once_a_minute_what_it_is(
+    status: int, body: bytes, found: bool
+) -> None:
+    """Only who answers like an Ollama is one; both answers are remembered as long."""
+    clock, asked = Clock(), []
+
+    async def ask(model: str) -> tuple[int, bytes]:
+        asked.append(model)
+        return status, body
+
+    each = Guard(clock)
+    assert await each.is_ollama("http://a", ask) is found
+    assert await each.is_ollama("http://a", ask) is found
+    assert len(asked) == 1
+    clock.now += FRESH
+    await each.is_ollama("http://a", ask)
+    await each.is_ollama("http://b", ask)
+    assert len(asked) == 3
+
+
+async def test_what_could_not_be_asked_is_asked_again() -> None:
+    """A server that is down is no kind of server yet."""
+
+    async def down(model: str) -> tuple[int, bytes]:
+        raise Refused("home-unavailable", upstream="home")
+
+    each = Guard(Clock())
+    for _ in range(2):
+        with pytest.raises(Refused, match="home-unavailable"):
+            await each.is_ollama("http://a", down)
+    each.close()
