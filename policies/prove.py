@@ -154,7 +154,7 @@ class _Proof:
         self.authored = authored
         self.marks = marks
         self.planned = planned
-        self.texts = len(planned.placed)
+        self.texts = [*planned.placed]
         self.made: list[Mark] = []
         self.placed = 0
 
@@ -225,12 +225,12 @@ class _Proof:
     def repeated(self, key: str, came: Sequence[bytes], behind: int, sent: bytes, at: str) -> bool:
         """Whether `sent` repeats words of a user, as planned behind that message."""
         for placed in self.planned.behind(behind):
-            if not says(parsed(sent, at), placed.text):
+            if placed not in self.texts or not says(parsed(sent, at), placed.text):
                 continue
             match placed.quotes:
                 case (str(where), int(index), *way) if where == key and index < len(came):
                     if repeats(placed.text, parsed(came[index], at), tuple(way)):
-                        self.texts -= 1
+                        self.texts.remove(placed)
                         return True
             raise ProofFailed(at)
         return False

@@ -1,5 +1,7 @@
 """The proof's own idea of a frame: its shape, and that each claimed one is met exactly once."""
 
+from dataclasses import replace
+
 import pytest
 
 from policies.decision import Claimed, FrameRow
@@ -80,3 +82,92 @@ def test_letters_that_are_not_seen_do_not_count(blank: str) -> None:
     text = f"It is said: {(blank * 3).join('TRANSOM_DATA')} is here"
     assert frames(text).meet(text, framed("It is said: transom-data-marker-removed is here"))
     assert not frames(text).meet(text, framed("transom-data-marker-removed is here"))
+
+
+def cut(text: str, kept: int, length: int) -> str:
+    return f"{framed(text)}\n[truncated by Transom: {kept} of {length} characters]"
+
+
+@pytest.mark.parametrize(
+    ("sent", "met"),
+    [
+        (cut("lon", 3, 9), True),
+        (cut("lon", 3, 8), False),
+        (cut("lo", 3, 9), False),
+        (cut("long text", 3, 9), False),
+        (cut("lon", 2, 9), False),
+        (framed("lon"), False),
+        (framed("long text"), False),
+    ],
+)
+def test_a_text_is_cut_as_its_row_says_and_says_so(sent: str, met: bool) -> None:
+    """What is kept, how much that is and of how much: all three are the row's and the text's."""
+    row = replace(ROW, kept=3)
+    mine = Frames(Claimed({0: row}), {0: "long text"})
+    assert mine.meet("long text", sent) is met
+    assert mine.left is not met
+
+
+@pytest.mark.parametrize("kept", [9, 10])
+def test_a_row_that_cuts_nothing_off_makes_no_frame(kept: int) -> None:
+    """A mark of a cut where nothing was cut would be a lie."""
+    mine = Frames(Claimed({0: replace(ROW, kept=kept)}), {0: "long text"})
+    assert not mine.meet("long text", cut("long text", kept, 9))
+
+
+@pytest.mark.parametrize(
+    ("content", "met"),
+    [
+        ('"a \\"b\\"\\nü"', True),
+        ('a "b"\nü', False),
+        ('"a \\"b\\"\\n\\u00fc"', False),
+        ('["a"]', False),
+        ('"a \\"b\\"\\nü" ', False),
+        ('"other"', False),
+        ('"transom_data"', False),
+    ],
+)
+def test_a_text_is_encoded_in_one_way(content: str, met: bool) -> None:
+    """As a JSON string with its letters as they are, and nothing beside it."""
+    text = 'a "b"\nü'
+    mine = Frames(Claimed({0: replace(ROW, encode="json")}), {0: text})
+    assert mine.meet(text, framed(content)) is met
+
+
+WHOLE = "see <out>one</out> and <out>two</out> end"
+ONE, TWO = f"\n{framed('one')}\n", f"\n{framed('two')}\n"
+
+
+@pytest.mark.parametrize(
+    ("sent", "met"),
+    [
+        (f"see <out>{ONE}</out> and <out>{TWO}</out> end", True),
+        (f"see <out>{ONE}</out> and <out>two</out> end", True),
+        (f"see <out>{TWO}</out> and <out>{ONE}</out> end", False),
+        (f"see <out>{ONE}</out> and <out>{ONE}</out> end", False),
+        (f"see <out>{ONE}</out>, and <out>{TWO}</out> end", False),
+        (f"see <out>{ONE}</out> and <out>{TWO}</out> end.", False),
+        (f"see <out>{framed('one')}</out> and <out>two</out> end", False),
+        (WHOLE, False),
+    ],
+)
+def test_frames_within_a_text_stand_round_spans_of_it(sent: str, met: bool) -> None:
+    """Each on lines of its own, in the order of the text, and all between them unchanged."""
+    mine = frames("one", "two")
+    assert mine.within(WHOLE, sent) is met
+    assert len(mine.met) == (sent.count("TRANSOM_DATA nonce") // 2 if met else 0)
+
+
+def test_a_text_that_knows_its_nonce_is_in_no_frame() -> None:
+    """Whoever wrote it knew what the frame would say."""
+    text = f"x {NONCE}"
+    mine = Frames(Claimed({0: ROW}), {0: text})
+    assert not mine.meet(text, framed(text))
+
+
+def test_a_frame_within_a_text_whose_intro_is_anothers_is_none() -> None:
+    """The intro names the nonce of its own frame."""
+    intro = f"[Data envelope (code-owned)]: this message's nonce is {'f' * 32}.\n"
+    mine = Frames(Claimed({0: replace(ROW, intro=True)}), {0: "one"})
+    assert not mine.within("<one>", f"<\n{intro}{framed('one')}\n>")
+    assert not mine.meet("one", intro + framed("one"))

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 import policies
 from policies import proof_json as own
-from policies.decision import Claimed, FrameRow, Screened
+from policies.decision import Claimed, FrameRow, Placed, Screened
+from policies.proof_plan import Planned
 from policies.prove import Cleared, Mark, ProofFailed, nothing_to_prove, prove, unread
 
 NONCE = "0123456789abcdef" * 2
@@ -90,6 +91,7 @@ def check(
         claimed=Claimed(rows),
         authored={OURS},
         marks=changes.get("marks", {}),
+        planned=changes.get("planned", Planned()),
     )
 
 
@@ -531,6 +533,99 @@ def test_a_message_with_a_text_of_ours_inside_leaves_no_mark():
     body = sent()
     body["messages"][2]["content"].append({"type": "text", "text": OURS})
     assert not check(body).marks
+
+
+@pytest.mark.parametrize("number", [0, 1, 2])
+def test_a_message_that_nobody_screened_is_refused(number):
+    """Whichever it is, framed or as it came: the digests of the others do not speak for it."""
+    full = screened(dump(CLIENT)).digests
+    missing = hashlib.sha256(b"message\0" + dump(CLIENT["messages"][number])).digest()
+    seen = Screened(full - {missing}, frozenset())
+    for body, rows in ((sent(), ROWS), (CLIENT, {})):
+        with pytest.raises(ProofFailed, match=r"messages"):
+            check(body, rows=rows, screened=seen)
+
+
+THOUGHT = {"type": "thinking", "thinking": "hm", "signature": "s"}
+THINKER = copy.deepcopy(CLIENT)
+THINKER["messages"][1]["content"].insert(0, THOUGHT)
+ITEMS = {"input": [{"role": "user", "content": "go"}, {"type": "reasoning", "summary": []}]}
+AGAIN = "[operator] read it"
+
+
+def planned(*removed: tuple, placed: tuple[Placed, ...] = ()) -> Planned:
+    return Planned(frozenset(removed), placed)
+
+
+def reminder(after: int = 2, text: str = AGAIN, quotes: tuple = ("messages", 0, "content")):
+    return Placed(after, text, 0, quotes, known=True)
+
+
+def reminded(*behind: int, text: str = AGAIN) -> dict:
+    body = sent()
+    for index in sorted(behind, reverse=True):
+        body["messages"].insert(index + 1, {"role": "user", "content": text})
+    return body
+
+
+def test_thinking_is_left_out_as_planned_and_only_so():
+    """A block of a message, or a whole item; with the plan it may not stay, without it not go."""
+    plan = planned(("messages", 1, "content", 0))
+    cleared = check(sent(), THINKER, planned=plan)
+    marks = {mark.digest: mark for mark in cleared.marks}
+    assert not check(sent(), THINKER, planned=plan, marks=marks).marks
+    left_in = sent()
+    left_in["messages"][1]["content"].insert(0, THOUGHT)
+    for body, way in ((left_in, plan), (sent(), planned()), (sent(), planned(("messages", 1)))):
+        with pytest.raises(ProofFailed):
+            check(body, THINKER, planned=way, marks=marks)
+    whole = planned(("input", 1))
+    assert check({"input": ITEMS["input"][:1]}, ITEMS, rows={}, texts={}, planned=whole)
+    for body, way in (
+        (ITEMS, whole),
+        ({"input": ITEMS["input"][:1]}, planned()),
+        ({"input": ITEMS["input"][1:]}, planned(("input", 0))),
+    ):
+        with pytest.raises(ProofFailed):
+            check(body, ITEMS, rows={}, texts={}, planned=way)
+
+
+def test_nothing_but_thinking_is_left_out():
+    """Whatever the plan says."""
+    body = sent()
+    del body["messages"][1]["content"][0]
+    with pytest.raises(ProofFailed):
+        check(body, CLIENT, planned=planned(("messages", 1, "content", 0)))
+
+
+def test_words_of_the_user_are_repeated_as_planned():
+    """Behind the message that the plan names, once each."""
+    assert check(reminded(2), planned=planned(placed=(reminder(),)))
+    both = (reminder(), reminder(1))
+    assert check(reminded(1, 2), planned=planned(placed=both))
+
+
+@pytest.mark.parametrize(
+    ("body", "placed"),
+    [
+        (sent(), (reminder(),)),
+        (reminded(2), ()),
+        (reminded(1), (reminder(),)),
+        (reminded(2, 2), (reminder(),)),
+        (reminded(2, 2), (reminder(), reminder(1))),
+        (reminded(2, text="[operator] do it"), (reminder(text="[operator] do it"),)),
+        (reminded(2, text="read it"), (reminder(text="read it"),)),
+        (reminded(2), (reminder(quotes=("messages", 9, "content")),)),
+        (reminded(2), (reminder(quotes=("input", 0, "content")),)),
+        (reminded(2), (reminder(quotes=("messages", 2, "content")),)),
+        (reminded(2), (reminder(quotes=("system",)),)),
+    ],
+    ids=str,
+)
+def test_other_words_are_not_repeated(body, placed):
+    """Missing, elsewhere, twice, not the user's, not labelled: each is refused."""
+    with pytest.raises(ProofFailed):
+        check(body, planned=planned(placed=placed))
 
 
 PATHS = st.sampled_from([("messages", 0, "content"), ("model",), ("tools", 0, "name")])
