@@ -54,6 +54,7 @@ def without(message: object, ways: Sequence[Address]) -> object:
         gone = {way[1] for way in ways if len(way) == 2 and way[0] == "content"}
         if isinstance(blocks, list) and len(gone) == len(ways):
             thinking = {n for n, block in enumerate(blocks) if n in gone and is_thinking(block)}
+            # SECURITY: a plan that leaves out a text or a call is a bug of ours.
             if thinking == gone:
                 kept = [block for n, block in enumerate(blocks) if n not in gone]
                 return {key: kept if key == "content" else message[key] for key in message}
@@ -86,6 +87,7 @@ def repeats(text: str, message: object, way: Address) -> bool:
         case _:
             return False
     words = text.removeprefix(_LABEL)
+    # SECURITY: only the words of this very body were screened.
     return (
         isinstance(said, str)
         and words != text

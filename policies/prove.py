@@ -217,6 +217,7 @@ class _Proof:
         """The next message that is not left out as a whole."""
         while met < len(came) and self.planned.ways(key, met) == [()]:
             at = f"{key}[{met}]"
+            # SECURITY: a plan that leaves out a result or an order is a bug of ours.
             if not is_thinking(parsed(came[met], at)):
                 raise ProofFailed(at)
             met += 1

@@ -233,6 +233,12 @@ LEDGER = (
         )
     ),
     named(
+        "half of a lost claim is written",
+        "proxy/state/rows.py",
+        "contract/test_stores.py::test_nothing_is_written_where_a_note_says_something_else",
+        Cut("if notes:", "if False:"),
+    ),
+    named(
         "pins forgotten",
         "policies/decide.py",
         "strict/test_pinned.py::test_change_in_the_middle_of_a_loop_is_for_later_conversations",

@@ -5,6 +5,7 @@ from tests.sabotage.row import line, named
 
 ENVELOPE = "policies/envelope/__init__.py"
 WRAP = "policies/envelope/test_wrap.py"
+OPTIONS = "policies/test_proof_options.py"
 
 
 def blind(*_: object) -> tuple[()]:
@@ -35,6 +36,24 @@ SCREEN_AND_PROOF = (
         "sabotage/scenes.py::a_secret_arrives_nowhere",
         Swap("Screen.findings", blind),
         Swap("Screen.seam", blind),
+    ),
+    line(
+        "policies/prove.py",
+        "leaves out a result or an order",
+        f"{OPTIONS}::test_nothing_else_may_be_missing",
+        Cut("if not is_thinking(parsed(came[met], at)):", "if False:"),
+    ),
+    line(
+        "policies/proof_plan.py",
+        "leaves out a text or a call",
+        f"{OPTIONS}::test_nothing_else_may_be_missing",
+        Cut("if thinking == gone:", "if True:"),
+    ),
+    line(
+        "policies/proof_plan.py",
+        "only the words of this very body were screened",
+        f"{OPTIONS}::test_no_other_text_is_placed",
+        Cut('said.startswith((words, words.removesuffix("…")))', "True"),
     ),
     line(
         "policies/screening/normal.py",
@@ -109,7 +128,7 @@ FRAME = (
         "markers not neutralised",
         ENVELOPE,
         "policies/envelope/test_forgery.py::test_forged_closing_delimiter_does_not_escape_block",
-        Cut("        neutralise(text),", "        text,"),
+        Cut("neutralise(text if kept is None else text[:kept])", "text"),
     ),
     named(
         "markers neutralised as they stand only",
