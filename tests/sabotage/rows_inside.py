@@ -243,7 +243,7 @@ LEDGER = (
         "policies/decide.py",
         "strict/test_pinned.py::test_change_in_the_middle_of_a_loop_is_for_later_conversations",
         Cut("remembered.pins or pinned_now(policies)", "pinned_now(policies)"),
-        pair=PAIRS["chat"],
+        client="chat",
         before="framed",
         after="encoded",
     ),

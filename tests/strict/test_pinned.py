@@ -64,15 +64,17 @@ async def restart(house: House, change: Change) -> None:
     await house.open(change)
 
 
-HOW = [(PAIRS[name], reload) for name in MAIN] + [(PAIRS["claude-code"], restart)]
-CHANGES = [("framed", name) for name in SETTINGS if name != "framed"]
-CHANGES += [(after, before) for before, after in CHANGES]
+THERE = [("framed", name) for name in SETTINGS if name != "framed"]
+BACK = [(after, before) for before, after in THERE]
+PLAYED = [
+    *((name, reload, *change) for change in THERE for name in MAIN),
+    *(("claude-code", how, *change) for change in BACK for how in (reload, restart)),
+]
 
 
-@pytest.mark.parametrize(("pair", "again"), HOW, ids=[*MAIN, "claude-code, restarted"])
-@pytest.mark.parametrize(("before", "after"), CHANGES)
+@pytest.mark.parametrize(("client", "again", "before", "after"), PLAYED)
 async def test_change_in_the_middle_of_a_loop_is_for_later_conversations(
-    pair: Pair,
+    client: str,
     again: Callable[[House, Change], Awaitable[None]],
     before: str,
     after: str,
@@ -81,6 +83,7 @@ async def test_change_in_the_middle_of_a_loop_is_for_later_conversations(
     """Trust, encoding, cutting or framing at all changes while calls are open: every request is
     accepted, the conversation goes on as it began, in this turn and the next; one that begins later
     has the new setting."""
+    pair = PAIRS[client]
     upstream = pair.upstream()
     async with housed(upstream, tmp_path, SETTINGS[before].change) as house:
         session = pair.client(house.through)
