@@ -92,9 +92,8 @@ def test_a_message_is_made_for_its_own_place() -> None:
     facts, wrong = Facts(role="user"), []
 
     def work(index: int) -> None:
-        for _ in range(3000):
-            if facts.message(index, ("messages", index), b"d").index != index:
-                wrong.append(index)
+        made = (facts.message(index, ("messages", index), b"d").index for _ in range(3000))
+        wrong.extend(found for found in made if found != index)
 
     threads = [threading.Thread(target=work, args=(index,)) for index in range(4)]
     for thread in threads:
@@ -102,3 +101,10 @@ def test_a_message_is_made_for_its_own_place() -> None:
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+def test_facts_show_no_text() -> None:
+    """Neither in a traceback nor in a log."""
+    facts = Facts("user", found=(Found(("content",), "what they wrote"),))
+    assert "what they wrote" not in repr(facts)
+    assert "15 characters" in repr(facts)
