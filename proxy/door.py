@@ -7,11 +7,12 @@ not know a dialect's bodies or an upstream's address. No refusal repeats what th
 
 import hmac
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final, Self
 
+from proxy import browsers
 from proxy.endpoints import Match, Treatment, match, nearest
 from proxy.errors import Refused
 from proxy.headers import Headers, is_credential, split, token_in
@@ -48,7 +49,8 @@ class Admitted:
     `client`: its configured name, `""` where no clients are configured. `headers` go to any
     upstream as they are, in order; `credentials` only where its `auth` says so; neither holds a
     client token. `codings`: the joined Content-Encoding. `length`: declared bytes, None if chunked.
-    `awaits`: the client waits for `100 Continue` before it sends the body.
+    `awaits`: the client waits for `100 Continue` before it sends the body. `asks`: it is a
+    browser's question whether a page may make this request, and goes nowhere.
     """
 
     match: Match
@@ -58,6 +60,7 @@ class Admitted:
     codings: str | None = None
     length: int | None = 0
     awaits: bool = False
+    asks: bool = False
 
     @property
     def dialect(self) -> str:
@@ -111,11 +114,16 @@ class Door:
         self._check_host(values.get("host", []))
         self._check_origin(values)
         shown, plain = _token_of(target)
-        public = plain.partition("?")[0] == HEALTH
+        asks = browsers.asks(method, values)
+        if asks:
+            # Browsers send no token with the question; whoever then calls shows it.
+            method = values[browsers.ASKS][0]
+        public = asks or plain.partition("?")[0] == HEALTH
         client = "" if public else self._client(values, shown)
         found = match(method, plain, {name: each[0] for name, each in values.items()}, self.opened)
         length = _length(values)
-        if length != 0 and found.endpoint.treatment in (Treatment.CONTROL, Treatment.INTERNAL):
+        bare = asks or found.endpoint.treatment in (Treatment.CONTROL, Treatment.INTERNAL)
+        if length != 0 and bare:
             # SECURITY: nothing reads a body here, so none may pass.
             raise _refused("this endpoint takes no body")
         kept, credentials = split(headers)
@@ -127,7 +135,14 @@ class Door:
             ", ".join(values["content-encoding"]) if "content-encoding" in values else None,
             length,
             _awaits(values),
+            asks,
         )
+
+    def grant(self, headers: Mapping[str, str]) -> Headers:
+        """What an answer tells the browser of a page that may call here; nothing for other
+        clients. `headers`: without case."""
+        origin = headers.get("origin", "")
+        return browsers.grant(origin) if origin.lower() in self.origins else ()
 
     def _check_host(self, hosts: Sequence[str]) -> None:
         # SECURITY: a page in a browser can make any name resolve to this address, but not lie here.

@@ -6,16 +6,18 @@ slipped. `proxy.errand` tells the middle of the story, `proxy.outgoing` the hear
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from aiohttp import web
 
-from proxy import bodies
+from proxy import bodies, browsers
 from proxy.answer import relay
 from proxy.dialects import ALL
 from proxy.door import Admitted, dress
 from proxy.endpoints import Treatment
 from proxy.errand import Errand, House
 from proxy.errors import Refused
+from proxy.headers import Headers
 from proxy.journal import Clock, Line
 from proxy.refusals import in_stream, refusal
 from proxy.server import read_body
@@ -32,22 +34,23 @@ class Gateway:
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer with the upstream's answer, or with a refusal in the caller's dialect."""
-        line = Line.begin(self._new_id(), self._clock)
+        house, line = self.house, Line.begin(self._new_id(), self._clock)
+        grant = house.door.grant(request.headers)
         try:
-            return await self._story(request, self.house, line)
+            return await self._story(request, house, line, grant)
         except Refused as no:
-            return _refuse(request, line, no)
+            return _refuse(request, line, no, grant)
         except Exception as error:
             # One of three places: a bug of ours must end in an answer and a line, and leak nothing.
             line.failed(error)
             if request.writer.output_size:
                 raise
-            return _refuse(request, line, Refused("internal-error"))
+            return _refuse(request, line, Refused("internal-error"), grant)
         finally:
             line.end(bytes_out=request.writer.output_size)
 
     async def _story(
-        self, request: web.BaseRequest, house: House, line: Line
+        self, request: web.BaseRequest, house: House, line: Line, grant: Headers
     ) -> web.StreamResponse:
         admitted = house.door.admit_request(request)
         endpoint = admitted.match.endpoint
@@ -59,13 +62,18 @@ class Gateway:
         )
         if admitted.match.forgiven:
             line.forgiven()
+        if admitted.asks:
+            line.know(status=204)
+            return web.Response(status=204, headers=[*grant, *browsers.leave(request.headers)])
         if endpoint.treatment is Treatment.INTERNAL:
             line.know(status=200)
-            return web.Response(text="ok\n")
+            return web.Response(text="ok\n", headers=grant)
         body = await _body(request, admitted, house)
         line.know(bytes_in=len(body))
         answer = await Errand(house, admitted, line).run(body)
         line.know(status=answer.status)
+        if grant:
+            answer = replace(answer, headers=browsers.without(answer.headers))
 
         def broken(no: Refused) -> bytes:
             line.broke(no.code)
@@ -74,7 +82,7 @@ class Gateway:
         return await relay(
             answer,
             request,
-            extra_headers=line.headers(),
+            extra_headers=[*line.headers(), *grant],
             stream_error=broken,
             broke=lambda no: line.broke(no.code),
         )
@@ -98,8 +106,11 @@ async def _body(request: web.BaseRequest, admitted: Admitted, house: House) -> b
     return await apart.always(bodies.decode, raw, admitted.codings, config.listen.max_body)
 
 
-def _refuse(request: web.BaseRequest, line: Line, no: Refused) -> web.StreamResponse:
+def _refuse(
+    request: web.BaseRequest, line: Line, no: Refused, grant: Headers
+) -> web.StreamResponse:
     dialect = ALL[dress(request.raw_path, tuple(request.headers.items()))]
     answer = refusal(no, dialect, line.request)
+    answer.headers.extend(grant)
     line.refused(no, answer.status)
     return answer

@@ -49,10 +49,20 @@ _FORWARDING: Final = frozenset(
         "true-client-ip",
         "fastly-client-ip",
         "cdn-loop",
+        # Of the page that called here: upstreams would judge by it who may call them.
+        "origin",
+        "referer",
     }
 )
 _STAYING: Final = HOP_BY_HOP | _OURS | _FORWARDING
-_DROPPED_PREFIXES: Final = ("x-transom-", "x-forwarded", "x-original-", "x-envoy-", "cf-")
+_DROPPED_PREFIXES: Final = (
+    "x-transom-",
+    "x-forwarded",
+    "x-original-",
+    "x-envoy-",
+    "cf-",
+    "sec-fetch-",
+)
 _CREDENTIAL_ENDINGS: Final = (
     *("api-key", "apikey", "api_key", "auth-key", "subscription-key"),
     *("auth-token", "access-token", "private-token"),
