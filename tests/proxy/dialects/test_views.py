@@ -425,3 +425,12 @@ def test_no_body_of_known_words_crashes_a_view(
     for place in (*conversation.opaque, *conversation.unknown):
         at(place)
     assert conversation.turn <= len(conversation.messages)
+
+
+def test_arguments_keep_half_a_surrogate_as_it_stands() -> None:
+    """Such a body is read more slowly, and to the same bytes."""
+    raw = rb'{"x": "\ud800", "n": 1.50}'
+    call = b'{"role": "assistant", "tool_calls": [{"function": {"name": "f", "arguments": '
+    body = b'{"messages": [' + call + raw + b"}}]}]}"
+    (message,) = view("ollama_chat", body).messages
+    assert message.calls == (ToolCall("", "f", raw.decode()),)
