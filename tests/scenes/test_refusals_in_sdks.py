@@ -218,7 +218,7 @@ CASES = [
     Case("no-route", lambda c: replace(c, upstreams=())),
     Case("door-refused", headers={"origin": "https://elsewhere.example"}),
     Case("upgrade-refused", headers={"connection": "upgrade", "upgrade": "websocket"}),
-    Case("state-unavailable", breach=raising(MemoryStore, "read", StateError("x")), requests=2),
+    Case("state-unavailable", breach=raising(MemoryStore, "read", StateError("x"))),
     Case("framing-failed", breach=raising(framing, "wrap_untrusted", ValueError("x")), requests=2),
     Case("proof-failed", breach=bare, requests=2),
     Case("internal-error", breach=raising(errand, "choose", RuntimeError("x"))),
