@@ -4,6 +4,7 @@ Part of the proof, and as independent: it shares no code with what makes frames.
 where in a body a frame stands.
 """
 
+import html
 import json
 import re
 import unicodedata
@@ -21,6 +22,12 @@ _LONGEST_STEM = 2048
 _STEPS = 1 << 18
 _BLANK_LETTERS = "\u115f\u1160\u2800\u3164\uffa0"
 """Letters and symbols by their category of which nothing is seen: fillers, a braille blank."""
+_OCTAL = "01234567"
+_ESCAPE = re.compile(
+    r"\\+(?:u\{[0-9a-fA-F]{1,10}\}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|x[0-9a-fA-F]{2}|[0-3][0-7]{2})"
+    r"|%(?:[0-7][0-9a-fA-F]|[c-fC-F][0-9a-fA-F](?:%[89abAB][0-9a-fA-F]){1,3})"
+    r"|&(?:#[0-9]{1,8};?|#[xX][0-9a-fA-F]{1,8};?|[A-Za-z][A-Za-z0-9]{1,31};)"
+)
 _SPELLED = (
     r"(?:\[Data envelope \(code-owned\)\]: this message's nonce is (?P<intro>[0-9a-f]{32})\.\n)?"
     r"\[\[TRANSOM_DATA nonce=(?P<nonce>[0-9a-f]{32}) field=(?P<field>[A-Za-z0-9_.:-]{1,48})\]\]\n"
@@ -182,22 +189,49 @@ def _neutralised(text: str, content: str) -> bool:
     return len(text) in ends
 
 
-def _seen(char: str) -> bool:
-    return char not in _BLANK_LETTERS and unicodedata.category(char)[0] in "LNPS"
+def _seen(text: str) -> int:
+    """Characters of `text` of which something is seen, tags read as the letters that they stand
+    for."""
+    return sum(
+        char not in _BLANK_LETTERS
+        and (
+            unicodedata.category(char)[0] in "LNPS"
+            or "\U000e0021" <= char <= "\U000e007e"
+            or "\ud800" <= char <= "\udbff"  # one half, escaped, of a letter
+        )
+        for char in unicodedata.normalize("NFKD", text)
+    )
+
+
+def _written(escape: str) -> str:
+    """What one escape stands for."""
+    match escape[0]:
+        case "&":
+            return html.unescape(escape)
+        case "%":
+            return bytes.fromhex(escape.replace("%", "")).decode(errors="replace")
+        case _:
+            digits = escape.lstrip("\\")
+            base = 8 if digits[0] in _OCTAL else 16
+            code = int(digits.strip("uUx{}") if base == 16 else digits, base)
+            return chr(code) if code <= 0x10FFFF else escape
 
 
 def _after_stem(text: str, start: int) -> tuple[list[int], int]:
-    """Where a stem that begins at `start` may end, and how many characters that took. Written with
-    escapes, a letter takes several."""
+    """Where a stem that begins at `start` may end, and how many characters that took. An escape is
+    the letter that it stands for; where it stands for the beginning of another one, a letter takes
+    several."""
     found: list[int] = []
     letters, most = 0, 16
-    at = start
-    for at in range(start, min(len(text), start + _LONGEST_STEM)):
-        most = 1024 if text[at] == "\\" else most
-        folded = unicodedata.normalize("NFKD", text[at])
-        letters += sum(_seen(char) for char in folded)
+    at, stop = start, min(len(text), start + _LONGEST_STEM)
+    while at < stop:
+        escape = _ESCAPE.match(text, at) if text[at] in "\\&%" else None
+        letter = _written(escape[0]) if escape else text[at]
+        most = 1024 if letter[:1] in ("\\", "&", "%") else most
+        letters += _seen(letter)
+        at = escape.end() if escape else at + 1
         if letters > most:
             break
         if letters >= 8:
-            found.append(at + 1)
+            found.append(at)
     return found, at - start + 1

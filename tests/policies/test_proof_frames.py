@@ -1,10 +1,14 @@
 """The proof's own idea of a frame: its shape, and that each claimed one is met exactly once."""
 
+from collections.abc import Callable
 from dataclasses import replace
+from json import dumps
+from urllib.parse import quote
 
 import pytest
 
 from policies.decision import Claimed, FrameRow
+from policies.envelope import neutralise
 from policies.proof_frames import Frames
 
 NONCE = "0123456789abcdef" * 2
@@ -171,3 +175,41 @@ def test_a_frame_within_a_text_whose_intro_is_anothers_is_none() -> None:
     mine = Frames(Claimed({0: replace(ROW, intro=True)}), {0: "one"})
     assert not mine.within("<one>", f"<\n{intro}{framed('one')}\n>")
     assert not mine.meet("one", intro + framed("one"))
+
+
+STEM = "_".join(["transom", "data"])
+WAYS: dict[str, Callable[[str], str]] = {
+    "tag": lambda c: chr(0xE0000 + ord(c)),
+    "json": lambda c: f"\\u{ord(c):04x}",
+    "json, quoted": lambda c: f"\\\\\\\\u{ord(c):04X}",
+    "braces": lambda c: f"\\u{{{ord(c):x}}}",
+    "long": lambda c: f"\\U{ord(c):08x}",
+    "hex": lambda c: f"\\x{ord(c):02x}",
+    "octal": lambda c: f"\\{ord(c):03o}",
+    "percent": lambda c: f"%{ord(c):02X}",
+    "percent, wide": lambda c: quote(chr(ord(c) + 0xFEE0)),
+    "decimal": lambda c: f"&#{ord(c)};",
+    "hexadecimal": lambda c: f"&#x{ord(c):x};",
+    "halves": lambda c: dumps(chr(0x1D5BA + ord(c) - 97) if c.isalpha() else c)[1:-1],
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("every", [1, 3])
+@pytest.mark.parametrize("times", [1, 300])
+def test_a_stem_is_accounted_for_however_it_is_spelled(way: str, every: int, times: int) -> None:
+    """What was taken out as a stem is known for one, or a page that spells it so would end the
+    conversation that it was read in."""
+    spelled = [WAYS[way](c) if n % every == 0 else c for n, c in enumerate(STEM)]
+    text = f"a {''.join(spelled)} b " * times
+    content = neutralise(text)
+    assert content == "a transom-data-marker-removed b " * times
+    assert frames(text).meet(text, framed(content))
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_no_more_is_taken_out_than_a_stem(way: str) -> None:
+    """Letters are counted as what they stand for: seven are too few, forty too many."""
+    for letters in ("transom", STEM + "x" * 28):
+        text = f"a {''.join(map(WAYS[way], letters))} b"
+        assert not frames(text).meet(text, framed("a transom-data-marker-removed b"))
