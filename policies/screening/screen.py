@@ -22,7 +22,7 @@ from policies.screening.signs import Sentry, Signs
 from policies.screening.words import Words
 from policies.screening.work import Exhausted, Work
 
-SEAM = 4096
+SEAM = 1024
 """Characters on each side of a seam that may be halves of one secret."""
 WORDS_SEAM = 640
 """The same for a seed, whose words and what stands between them are short."""
@@ -79,9 +79,12 @@ class Screen:
 
     def seam(self, before: Sequence[Strand], after: Sequence[Strand]) -> tuple[Finding, ...]:
         """What stands across the end of one message and the start of the next."""
-        left = _end([strand.text for strand in reversed(before) if is_content(strand)])
+        ending = _start(strand.text for strand in reversed(before) if is_content(strand))
+        left = "".join(reversed(list(ending)))[-SEAM:]
         right = "".join(_start(strand.text for strand in after if is_content(strand)))[:SEAM]
-        kinds = self._across(left + right, f"{left[-WORDS_SEAM:]} {right[:WORDS_SEAM]}")
+        meet = self.tools.words.meet(left, right)
+        spaced = f"{left[-WORDS_SEAM:]} {right[:WORDS_SEAM]}" if meet else ""
+        kinds = self._across(left + right, spaced)
         for alone in (left, right) if kinds else ():
             kinds -= {kind for kind in self._across(alone, alone) if kind[1] != AMBIGUOUS}
         at = place(after[0].address[:2]) if after else ""
@@ -93,7 +96,7 @@ class Screen:
         size = 0
         for strand in piece:
             length = len(strand.text)
-            if length > _SMALL or fields.media(strand):
+            if length > _SMALL or (strand.address and strand.address[-1] == "data"):
                 data = strand.text.encode(errors="replace")
                 signs = self._sighted(data)
                 if signs is not None or fields.media(strand):
@@ -147,11 +150,15 @@ class Screen:
     def _across(self, text: str, spaced: str) -> set[Kind]:
         """Kinds that are sure of themselves, in `text`, and seeds in `spaced`."""
         data, worded = text.encode(errors="replace"), spaced.encode(errors="replace")
+        signs = self.tools.sentry.anchors(data)
+        worded_too = bool(worded) and self.tools.words.may_hold(worded, ("far",))
+        if not (signs.hits or signs.denied or worded_too):
+            return set()
         reading = Reading(self.tools, Work(len(data) + len(worded)))
-        sentry = self.tools.sentry
         try:
-            reading.anchored(data, sentry.anchors(data), loose=False)
-            reading.worded(worded, sentry.look(worded))
+            reading.anchored(data, signs, loose=False)
+            if worded_too:
+                reading.worded(worded, self.tools.sentry.look(worded))
         except Exhausted:
             return {("work-exceeded", AMBIGUOUS)}
         return reading.kinds
@@ -182,17 +189,13 @@ def _halves(text: str, size: int) -> str:
 
 
 def _start(texts: Iterable[str]) -> Iterator[str]:
+    """As many of the texts as a seam needs."""
     room = SEAM
     for text in texts:
         if room <= 0:
             return
         yield text
         room -= len(text)
-
-
-def _end(texts: Iterable[str]) -> str:
-    """The last of the texts, which come from the last to the first."""
-    return "".join(reversed(list(_start(texts))))[-SEAM:]
 
 
 def _common(strands: Sequence[Strand]) -> tuple[str | int, ...]:

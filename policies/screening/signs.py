@@ -128,10 +128,12 @@ class Sentry:
         self._rules = [(rule, behind) for rule, _, behind in anchors]
         self._names = list(FIRST)
         patterns = [pattern for _, pattern, _ in anchors]
-        patterns.append(Pattern(then=_JOINT))
-        patterns += [Pattern(then=expression, once=True) for expression in FIRST.values()]
         patterns += [Pattern(text, once=True) for text in denied]
         self._first = build(patterns)
+        self._gates = build(
+            [Pattern(then=_JOINT)]
+            + [Pattern(then=expression, once=True) for expression in FIRST.values()]
+        )
         self._after = {
             name: (
                 build([Pattern(then=then, once=True) for then in tests.values()]),
@@ -146,17 +148,13 @@ class Sentry:
         return self._first.name
 
     def anchors(self, data: bytes) -> Signs:
-        """Rules and deny corpus alone, and the tests that come with them for nothing."""
+        """Rules and deny corpus alone."""
         signs = Signs()
-        rules, names = len(self._rules), len(self._names)
+        rules = len(self._rules)
         for number, end in self._first.anchors(data):
             if number < rules:
                 rule, behind = self._rules[number]
                 signs.hits.append((rule, end - behind))
-            elif number == rules:
-                signs.joints.append(end)
-            elif number <= rules + names:
-                signs.seen.add(self._names[number - rules - 1])
             else:
                 signs.denied = True
         return signs
@@ -165,6 +163,11 @@ class Sentry:
         """Everything that can be told of a text without opening anything in it."""
         signs = self.anchors(data)
         seen = signs.seen
+        for number, end in self._gates.anchors(data):
+            if number:
+                seen.add(self._names[number - 1])
+            else:
+                signs.joints.append(end)
         if b"\x1b" in data:
             seen.add("unseen")
         for name in _ALONE:

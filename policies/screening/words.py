@@ -23,6 +23,8 @@ LATIN = ("english", "spanish", "french", "italian", "portuguese", "czech")
 OTHER = ("japanese", "korean", "chinese_simplified", "chinese_traditional")
 GAP = 24
 """Words further apart than this many other bytes do not belong together."""
+_NEXT = 40
+"""Characters that hold the word next to a seam."""
 _NEAR = 120
 _SLICE = 1 << 14
 _OVERLAP = 1 << 10
@@ -92,7 +94,17 @@ class Words:
         tests say of `data`."""
         if "label" in seen or any(self._runs_in(part) for part in _slices(data)):
             return True
-        return "far" in seen and _twelve(_far(data).split(), self.far)
+        return "far" in seen and not data.isascii() and _twelve(_far(data).split(), self.far)
+
+    def meet(self, left: str, right: str) -> bool:
+        """Whether `left` ends in a listed word and `right` begins with one, as a run across does."""
+        before = left[-_NEXT:].encode(errors="replace")
+        after = right[:_NEXT].encode(errors="replace")
+        return self._listed(before, -1) and self._listed(after, 0)
+
+    def _listed(self, data: bytes, at: int) -> bool:
+        latin, far = _folded(data).split(), _far(data).split()
+        return bool(latin and latin[at] in self.latin) or bool(far and far[at] in self.far)
 
     def _runs_in(self, part: bytes) -> bool:
         return _twelve(_folded(part).split(), self.latin)

@@ -104,6 +104,18 @@ def test_seams(screen):
     assert screen.seam(before, whole) == ()
 
 
+@pytest.mark.parametrize("language", ["english", "japanese"])
+def test_a_seed_across_two_messages(screen, language):
+    """Its first words end one message and its last ones begin the next."""
+    words = Mnemonic(language).to_mnemonic(bytes(range(11, 27))).replace("\u3000", " ").split()
+    before = [Strand(("messages", 0, "content"), f"the first: {' '.join(words[:7])}\n")]
+    after = [Strand(("messages", 1, "content"), f"{' '.join(words[7:])} that is all of it")]
+    (finding,) = screen.seam(before, after)
+    assert (finding.kind, finding.place) == ("bip39", "messages[1]")
+    assert screen.findings([*before, *after]) != ()
+    assert screen.seam(before, before) == ()
+
+
 def test_in_colours_and_between_invisible_characters(screen):
     """What cleaning removes hides nothing, and cleaning itself hides nothing."""
     text = SAMPLES["nsec"]
@@ -173,6 +185,6 @@ def test_a_seam_that_costs_too_much_is_ambiguous(screen, monkeypatch):
             self.limit = 0
 
     monkeypatch.setattr("policies.screening.screen.Work", Spent)
-    side = [Strand(("messages", 0, "content"), "ghp_")]
+    side = [Strand(("messages", 0, "content"), SAMPLES["nsec"])]
     (finding,) = screen.seam(side, side)
     assert (finding.kind, finding.family) == ("work-exceeded", AMBIGUOUS)
