@@ -190,15 +190,11 @@ def _neutralised(text: str, content: str) -> bool:
 
 
 def _seen(text: str) -> int:
-    """Characters of `text` of which something is seen, tags read as the letters that they stand
-    for."""
+    """Characters of `text` of which something is seen."""
     return sum(
         char not in _BLANK_LETTERS
-        and (
-            unicodedata.category(char)[0] in "LNPS"
-            or "\U000e0021" <= char <= "\U000e007e"
-            or "\ud800" <= char <= "\udbff"  # one half, escaped, of a letter
-        )
+        # One half, written as an escape, of a letter is one, too.
+        and (unicodedata.category(char)[0] in "LNPS" or "\ud800" <= char <= "\udbff")
         for char in unicodedata.normalize("NFKD", text)
     )
 
@@ -220,18 +216,23 @@ def _written(escape: str) -> str:
 def _after_stem(text: str, start: int) -> tuple[list[int], int]:
     """Where a stem that begins at `start` may end, and how many characters that took. An escape is
     the letter that it stands for; where it stands for the beginning of another one, a letter takes
-    several."""
+    several. Where a tag begins, tags are letters; else they stand unseen between letters."""
     found: list[int] = []
     letters, most = 0, 16
     at, stop = start, min(len(text), start + _LONGEST_STEM)
+    tagged = _is_tag(text[start : start + 1])
     while at < stop:
         escape = _ESCAPE.match(text, at) if text[at] in "\\&%" else None
         letter = _written(escape[0]) if escape else text[at]
         most = 1024 if letter[:1] in ("\\", "&", "%") else most
-        letters += _seen(letter)
+        letters += _seen(letter) + (tagged and _is_tag(letter))
         at = escape.end() if escape else at + 1
         if letters > most:
             break
         if letters >= 8:
             found.append(at)
     return found, at - start + 1
+
+
+def _is_tag(letter: str) -> bool:
+    return "\U000e0021" <= letter <= "\U000e007e"
