@@ -2,12 +2,16 @@
 
 import copy
 import json
-from dataclasses import dataclass
+import sqlite3
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from policies.authored import LEFT_OUT, POLICY_TEXT
+from proxy.config import Config
 from proxy.demo.evidence import framed, results
 from tests.scenes.staging import Stage, staged
 
@@ -183,3 +187,36 @@ async def test_a_chat_with_sealed_details_loses_those_alone() -> None:
             {"role": "assistant", "content": "Done."},
         ]
         assert framed(arrived[3]["content"]) is not None
+
+
+@EVERY
+async def test_rows_lost_within_a_loop_are_made_good_at_once(talk: Talk, tmp_path: Path) -> None:
+    """Nothing that is left fits the thinking so far, so it goes at the newest results; all is
+    framed, and from there on it reads the same, also in later turns and after another start."""
+    state = f"sqlite://{tmp_path}/transom.db"
+
+    def kept(config: Config) -> Config:
+        return replace(config, state_url=state)
+
+    loop = [talk.user("Go."), talk.call(1), talk.result(1)]
+    async with staged(change=kept) as stage:
+        await sent(stage, talk, talk.body(loop[0]))
+        await sent(stage, talk, talk.body(*loop))
+    with closing(sqlite3.connect(tmp_path / "transom.db", isolation_level=None)) as database:
+        database.execute("DELETE FROM frames")
+    loop += [talk.call(2), talk.result(2)]
+    async with staged(change=kept) as stage:
+        first, notice = await sent(stage, talk, talk.body(*loop))
+        assert notice == "adopted"
+        assert all(framed(result) is not None for result in results(first))
+        assert "sealed" not in first.decode()
+    loop += [talk.call(3), talk.result(3)]
+    async with staged(change=kept) as stage:
+        later, notice = await sent(stage, talk, talk.body(*loop))
+        assert notice == ""
+        assert goes_on(talk, first, later)
+        assert later.decode().count("sealed") == 1
+        turn, notice = await sent(stage, talk, talk.body(*loop, talk.answer(4), talk.user("On.")))
+        assert notice == ""
+        assert goes_on(talk, later, turn)
+        assert turn.decode().count("sealed") == 2
