@@ -216,20 +216,21 @@ def _written(escape: str) -> str:
 def _after_stem(text: str, start: int) -> tuple[list[int], int]:
     """Where a stem that begins at `start` may end, and how many characters that took. An escape is
     the letter that it stands for; where it stands for the beginning of another one, a letter takes
-    several. Where a tag begins, tags are letters; else they stand unseen between letters."""
+    several. Tags may be letters or stand between them; where one begins they are letters."""
     found: list[int] = []
-    letters, most = 0, 16
+    letters, tags, most = 0, 0, 16
     at, stop = start, min(len(text), start + _LONGEST_STEM)
     tagged = _is_tag(text[start : start + 1])
     while at < stop:
         escape = _ESCAPE.match(text, at) if text[at] in "\\&%" else None
         letter = _written(escape[0]) if escape else text[at]
         most = 1024 if letter[:1] in ("\\", "&", "%") else most
-        letters += _seen(letter) + (tagged and _is_tag(letter))
+        letters += _seen(letter)
+        tags += _is_tag(letter)
         at = escape.end() if escape else at + 1
-        if letters > most:
+        if letters + (tags if tagged else 0) > most:
             break
-        if letters >= 8:
+        if letters + tags >= 8:
             found.append(at)
     return found, at - start + 1
 
