@@ -18,22 +18,13 @@ from policies.conversation import Address
 from policies.decision import Claimed, Screened
 from policies.proof_frames import Frames, Met
 from policies.proof_plan import Planned, is_thinking, repeats, says
-from policies.proof_reading import (
-    WRAPPING,
-    ProofFailed,
-    inner,
-    leaves,
-    less,
-    members,
-    parsed,
-    shown,
-)
+from policies.proof_reading import ProofFailed, less, members, parsed, shown
+from policies.proof_values import Values
 
 __all__ = ["Cleared", "Mark", "Marks", "ProofFailed", "nothing_to_prove", "prove", "unread"]
 
 _LISTS = ("messages", "input")
 _SYSTEM = ("system", "instructions")
-_ROLES = frozenset({"system", "developer"})
 _TOKEN: Final = object()
 _NO_MARKS: Final[Mapping[bytes, "Mark"]] = MappingProxyType({})
 _NO_PLAN: Final = Planned()
@@ -128,10 +119,10 @@ def prove(
     Every top-level member and message of `client_body` must stand in `body`, in order, either byte
     for byte or with strings put into the frames of `claimed` (unit number → row; `texts` holds the
     units' texts) and nothing else changed; beside them only `authored` texts, and what is `planned`
-    to be placed or left out. Each must have a
-    digest in `screened`: SHA-256 over `member:<key>\\0` or `message\\0` and its bytes. Every
-    claimed frame must be there. `marks` are those of earlier proofs under the same `authored`; new
-    ones are in `Cleared.marks`. Raises `ProofFailed` with the place that is not accounted for.
+    to be placed or left out. Each must have a digest in `screened`: SHA-256 over `member:<key>\\0`
+    or `message\\0` and its bytes. Every claimed frame must be there. `marks` are those of earlier
+    proofs; new ones are in `Cleared.marks`. Raises `ProofFailed` with the place that is not
+    accounted for.
     """
     proof = _Proof(screened, Frames(claimed, texts), authored, marks, planned)
     proof.bodies(client_body, body)
@@ -151,12 +142,11 @@ class _Proof:
     ) -> None:
         self.digests = screened.digests
         self.frames = frames
-        self.authored = authored
+        self.values = Values(frames, authored)
         self.marks = marks
         self.planned = planned
         self.texts = [*planned.placed]
         self.made: list[Mark] = []
-        self.placed = 0
 
     def bodies(self, came_body: bytes, sent_body: bytes) -> None:
         came, sent = members(came_body), members(sent_body)
@@ -165,7 +155,7 @@ class _Proof:
             if met < len(came) and came[met][0] == key:
                 self.member(key, came[met][1], raw)
                 met += 1
-            elif key not in _SYSTEM or not self.is_authored(parsed(raw, key)):
+            elif key not in _SYSTEM or not self.values.is_authored(parsed(raw, key)):
                 raise ProofFailed(shown(key))
         if met < len(came):
             raise ProofFailed(shown(came[met][0]))
@@ -183,8 +173,8 @@ class _Proof:
             return
         at = shown(key)
         before, after = parsed(came, at), parsed(sent, at)
-        if not (key in _SYSTEM and self.system(before, after)):
-            self.same(before, after, at)
+        if not (key in _SYSTEM and self.values.system(before, after)):
+            self.values.same(before, after, at)
 
     def listed(self, key: str, came: bytes, sent: bytes) -> bool:
         """The list was screened message by message, and is read so; False where it was screened
@@ -248,72 +238,11 @@ class _Proof:
         if type(mark) is Mark and mark.digest == pair and self.frames.meet_again(mark.frames):
             return True
         value = parsed(sent, at)
-        if self.is_authored(value):
+        if self.values.is_authored(value):
             return False
-        first, placed = len(self.frames.met), self.placed
-        self.same(less(parsed(came, at), ways, at), value, at)
+        first, placed = len(self.frames.met), self.values.placed
+        self.values.same(less(parsed(came, at), ways, at), value, at)
         # Where a text of ours was placed, the mark would outlive a change of that text.
-        if self.placed == placed:
+        if self.values.placed == placed:
             self.made.append(Mark(_TOKEN, pair, tuple(self.frames.met[first:])))
         return True
-
-    def system(self, came: object, sent: object) -> bool:
-        """System text with authored text after it, in one of the ways that dialects allow."""
-        match came, sent:
-            case None, _:
-                return self.is_authored(sent)
-            case str(), str():
-                head = f"{came}\n\n" if came else ""
-                return sent.startswith(head) and sent[len(head) :] in self.authored
-            case str(), [first, *rest]:
-                return first == {"type": "text", "text": came} and self.is_authored(rest)
-            case _:
-                return False
-
-    def same(self, came: object, sent: object, at: str) -> None:
-        """`sent` is `came` but for frames and inserted authored values; else `ProofFailed`."""
-        match came, sent:
-            case dict(), dict():
-                if list(came) != list(sent):
-                    raise ProofFailed(at)
-                for (key, before), after in zip(came.items(), sent.values(), strict=True):
-                    self.same(before, after, f"{at}.{inner(key)}")
-            case list(), list():
-                self.elements(came, sent, at)
-            case str(), str() if type(came) is type(sent) is str:
-                frames = self.frames
-                if came != sent and not frames.meet(came, sent) and not frames.within(came, sent):
-                    self.inside(came, sent, at)
-            case _:
-                # Numbers are kept as their own tokens: 1.0 is not 1, and -0 is not 0.
-                if type(came) is not type(sent) or came != sent:
-                    raise ProofFailed(at)
-
-    def elements(self, came: list[object], sent: list[object], at: str) -> None:
-        met = 0
-        for number, value in enumerate(sent):
-            if met < len(came) and own.identical(value, came[met]):
-                met += 1
-            elif not self.is_authored(value):
-                if met == len(came):
-                    raise ProofFailed(f"{at}[{number}]")
-                self.same(came[met], value, f"{at}[{number}]")
-                met += 1
-        if met < len(came):
-            raise ProofFailed(f"{at}[{met}]")
-
-    def inside(self, came: str, sent: str, at: str) -> None:
-        """Strings that are JSON objects themselves: the same rule for their leaves."""
-        if not came.lstrip().startswith("{"):
-            raise ProofFailed(at)
-        before, after = parsed(came.encode(), at), parsed(sent.encode(), at)
-        self.same(before, after, at)
-
-    def is_authored(self, value: object) -> bool:
-        """Every text in it is one of ours, and there is at least one."""
-        texts = list(leaves(value))
-        authored = any(text in self.authored for text in texts) and all(
-            text in self.authored or text in WRAPPING or text in _ROLES for text in texts
-        )
-        self.placed += authored
-        return authored
