@@ -31,7 +31,7 @@ class Strand(NamedTuple):
     is_key: bool = False
 
     def __repr__(self) -> str:
-        """SECURITY: what the body says is shown nowhere."""
+        """Without the text: what a body says is shown nowhere."""
         return f"Strand({len(self.address)} steps, {'key' if self.is_key else 'value'})"
 
 

@@ -52,6 +52,7 @@ _FORWARDING: Final = frozenset(
         # Of the page that called here: upstreams would judge by it who may call them.
         "origin",
         "referer",
+        "sec-fetch-site",
     }
 )
 _STAYING: Final = HOP_BY_HOP | _OURS | _FORWARDING
@@ -61,7 +62,6 @@ _DROPPED_PREFIXES: Final = (
     "x-original-",
     "x-envoy-",
     "cf-",
-    "sec-fetch-",
 )
 _CREDENTIAL_ENDINGS: Final = (
     *("api-key", "apikey", "api_key", "auth-key", "subscription-key"),

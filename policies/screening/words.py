@@ -97,7 +97,7 @@ class Words:
         return "far" in seen and not data.isascii() and _twelve(_far(data).split(), self.far)
 
     def meet(self, left: str, right: str) -> bool:
-        """Whether `left` ends in a listed word and `right` begins with one, as a run across does."""
+        """Whether `left` ends in a listed word and `right` begins with one, as across a run."""
         before = left[-_NEXT:].encode(errors="replace")
         after = right[:_NEXT].encode(errors="replace")
         return self._listed(before, -1) and self._listed(after, 0)

@@ -3,8 +3,9 @@
 Owns how each is broken. Whatever is broken here, the demo has to notice by what arrives.
 """
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from typing import Any
 
 
 @contextmanager
@@ -68,11 +69,18 @@ def _ledger() -> list[tuple[object, str, object]]:
 
 
 def _redirect() -> list[tuple[object, str, object]]:
-    from aiohttp import ClientResponse, ClientSession
+    from yarl import URL
 
-    straight: Callable[..., Awaitable[ClientResponse]] = ClientSession._request
+    from proxy.exchange import Exchange, Response
 
-    async def follow(session: ClientSession, *where: object, **how: object) -> ClientResponse:
-        return await straight(session, *where, **{**how, "allow_redirects": True})
+    straight = Exchange.ask
 
-    return [(ClientSession, "_request", follow)]
+    async def follow(exchange: Exchange, base_url: str, *what: Any, **how: Any) -> Response:
+        response = await straight(exchange, base_url, *what, **how)
+        if 300 <= response.status < 400:
+            elsewhere = str(URL(response.headers["Location"]).origin())
+            response.close()
+            return await straight(exchange, elsewhere, *what, **how)
+        return response
+
+    return [(Exchange, "ask", follow)]
