@@ -34,10 +34,13 @@ _URI = re.compile(
     rb"data:([a-z]{1,16}/[a-z0-9.+-]{1,64})(?:;[a-z0-9=-]{1,40}){0,4};base64,"
     rb"([A-Za-z0-9+/_-]{%d})" % SHORTEST
 )
+_PRINTABLE = bytes(range(32, 127)) + b"\t\n\r\x1b"
+_STRETCH = re.compile(rb"[\t\n\r -~]{8,}")
+_GLUED = 256
+"""Characters of a path or a mark that a stream may be glued to."""
 _ASKED = 160
 """Characters from which on asking is cheaper than looking."""
 _PNG = b"iVBORw0KGgo"
-_PRINTABLE = bytes(range(32, 127)) + b"\t\n\r\x1b"
 _HEADS: tuple[tuple[bytes, str, Callable[[bytes], bool]], ...] = (
     (b"\x02", "macaroon", codecs.macaroon_v2),
     (b"00", "macaroon", codecs.macaroon_v1),
@@ -52,10 +55,12 @@ _HEADS: tuple[tuple[bytes, str, Callable[[bytes], bool]], ...] = (
 
 @dataclass(slots=True)
 class Decoded:
-    """`text`: all that the runs decode to. `kinds`: seen from the bytes themselves. `opaque`: why
-    something could not be read, else empty."""
+    """`text`: all text that the runs decode to. `raw`: content that is not text as a whole, with
+    what there is of text in it in `text` as well. `kinds`: seen from the bytes themselves.
+    `opaque`: why something could not be read, else empty."""
 
     text: bytes = field(default=b"", repr=False)
+    raw: bytes = field(default=b"", repr=False)
     kinds: set[str] = field(default_factory=set)
     opaque: str = ""
 
@@ -84,11 +89,14 @@ def decode(
             continue
         work.spend("decode", 2 * len(run))
         claimed, media = media or claims.get(run[:SHORTEST], ""), ""
-        if "wallet" in seen and any(map(wif, _WALLET_KEY.findall(run))):
+        if "wallet" in seen and any(map(_wallet_key, _WALLET_KEY.findall(run))):
             found.kinds.add("wif")
         if "base32" in seen and _BASE32.fullmatch(run):
             parts.append(codecs.base32_any(run))
-        texts = list(_texts(run, seen if len(run) < _ASKED else ask(run), work))
+        # An image goes to `parts` as a whole.
+        image = len(run) >= LONG and media_type(_raw(run[:64])) != ""
+        asked = seen if len(run) < _ASKED else ask(run)
+        texts = [] if image else list(_texts(run, asked, work))
         parts += texts
         streams = list(_streams(run, work)) if "packed" in seen else []
         parts += streams
@@ -100,8 +108,17 @@ def decode(
             or (len(run) >= LONG and not streams and not any(map(_is_text, texts)))
         ):
             found.opaque = found.opaque or _opaque(run, claimed, parts, work)
-    found.text = SEPARATOR.join(parts)
+    readable = [_is_text(part) for part in parts]
+    found.raw = SEPARATOR.join(part for part, text in zip(parts, readable, strict=True) if not text)
+    found.text = SEPARATOR.join(
+        part if text else _stretches(part) for part, text in zip(parts, readable, strict=True)
+    )
     return found
+
+
+def _stretches(raw: bytes) -> bytes:
+    """The stretches of printable characters in binary content, each on a line of its own."""
+    return b"\n".join(_STRETCH.findall(raw))
 
 
 def _texts(run: bytes, seen: Container[str], work: Work) -> Iterator[bytes]:
@@ -124,10 +141,14 @@ def _texts(run: bytes, seen: Container[str], work: Work) -> Iterator[bytes]:
             work.spend("decode", len(run))
             raw = _raw(run[phase:])
             yield raw
-            if 10 * len(raw.translate(None, _PRINTABLE)) <= len(raw):
+            if 10 * len(raw.translate(None, _PRINTABLE)) <= len(raw) or _is_text(raw):
                 return
         work.spend("decode", 16)
         first = promising.search(run, first.end())
+
+
+def _wallet_key(part: bytes) -> bool:
+    return len(set(part)) > 12 and wif(part)
 
 
 def _raw(run: bytes) -> bytes:
@@ -161,7 +182,7 @@ def _streams(run: bytes, work: Work) -> Iterator[bytes]:
     if _HEX.fullmatch(run):
         starts = [0] if run[:2].lower() in (b"1f", b"78") else []
     else:
-        starts = [match.start("head") for match in _STREAM.finditer(run)]
+        starts = [match.start("head") for match in _STREAM.finditer(run, 0, _GLUED)]
     for start in starts:
         raw = _raw(run[start:])
         work.spend("decode", len(raw))

@@ -97,6 +97,8 @@ class Reading:
             self._name(found.kinds)
             if found.opaque:
                 self.kinds.add((found.opaque, AMBIGUOUS))
+            if found.raw:
+                self.anchored(found.raw, sentry.anchors(found.raw))
             self._again(found.text, depth + 1, _VIEWS)
 
     def _again(self, data: bytes, depth: int, allowed: Sequence[str]) -> None:

@@ -7,7 +7,7 @@ gets here or what becomes of a finding.
 import base64
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from importlib import resources
 from typing import Any
@@ -29,7 +29,7 @@ _TOKEN = re.compile(rb"[!-~]*")
 _FOLLOWS = re.compile(rb"\[(?:\\.|[^\]\\])+\]\{\d+\}")
 FUSE = 1.0
 """Seconds of CPU time for one window; a pattern that takes longer has read nothing for certain."""
-LEAST = 32
+LEAST = 128
 """Bytes that a look at an anchor counts for at least: it is work, however short the look."""
 
 
@@ -70,43 +70,46 @@ class Rule:
         if self.trigger:
             yield Pattern(then=self.trigger), 0
         for anchor in self.anchors:
-            short = len(anchor) < 4 and not self.back
-            after = _CLASSES[self.before] if short else b""
+            after = b"" if self.back else _CLASSES[self.before]
             pattern = Pattern(anchor, self.then, caseless=not self.exact, after=after)
             yield pattern, pattern.width
 
     def holds(self, data: bytes, anchor: int, work: Work) -> bool:
         """Is there an instance round the anchor; what that costs is counted by `work`."""
-        for found in self._found(data, anchor, work):
-            first, end = found.span()
-            work.spend("anchors", 2 * (end - first))
-            if self.back and first and _BEFORE[self.before].match(data, first - 1, first):
-                continue
-            value = found["v"] if "v" in self.pattern.groupindex else found[0]
-            if self.reliability != "certain" and placeholder(value):
-                continue
-            if not self.check or CHECKS[self.check](value):
-                return True
-        return False
-
-    def _found(self, data: bytes, anchor: int, work: Work) -> "Iterator[regex.Match[bytes]]":
         end = anchor + self.reach
-        work.spend("anchors", LEAST)
+        work.spend("anchors", LEAST + self.back)
+        before = _BEFORE[self.before]
         try:
             if self.back:
-                work.spend("anchors", self.back)
                 start = max(0, anchor - self.back)
-                yield from self.pattern.finditer(data, start, end, timeout=FUSE)
-                return
-            if anchor and _BEFORE[self.before].match(data, anchor - 1, anchor):
-                return
+                for found in self.pattern.finditer(data, start, end, timeout=FUSE):
+                    first = found.start()
+                    glued = first and before.match(data, first - 1, first)
+                    if not glued and self._proves(found, work):
+                        return True
+                return False
+            if anchor and before.match(data, anchor - 1, anchor):
+                return False
             found = self.pattern.match(data, anchor, end, timeout=FUSE)
-            if found is not None:
-                yield found
-            elif (token := _TOKEN.match(data, anchor, end)) is not None:
-                work.spend("anchors", token.end() - anchor)
         except TimeoutError:
             work.give_up("anchors")
+        if found is None:
+            token = _TOKEN.match(data, anchor, end)
+            work.spend("anchors", token.end() - anchor if token else 0)
+            return False
+        return self._proves(found, work)
+
+    def _proves(self, found: "regex.Match[bytes]", work: Work) -> bool:
+        first, end = found.span()
+        work.spend("anchors", 2 * (end - first))
+        value = found[self._value]
+        if self.check and not CHECKS[self.check](value):
+            return False
+        return self.reliability == "certain" or not placeholder(value)
+
+    @property
+    def _value(self) -> int:
+        return int(self.pattern.groupindex.get("v", 0))
 
 
 def load() -> tuple[Rule, ...]:

@@ -50,10 +50,6 @@ _DUMP_LINE = re.compile(
     rb"(?m)^" + DUMP_HEAD + rb"((?:" + _HEX_GROUP + rb"(?:[ \t]{1,2}|$)){1,16})"
 )
 _HEX_NOISE = re.compile(rb"0x|[^0-9a-fA-F]")
-# Pairs keep both of two equal keys; numbers of any length stay unread.
-_JSON = json.JSONDecoder(
-    object_pairs_hook=list, parse_int=bool, parse_float=bool, strict=False
-).raw_decode
 _ESCAPES = (b"\\", b"%", b"&")
 _ESCAPED = re.compile(rb"[\\%&]")
 _PERCENT = re.compile(rb"%[0-9a-fA-F]{2}")
@@ -170,24 +166,36 @@ def _without_json(data: bytes, found: list[bytes]) -> Iterator[bytes]:
 def _strings(data: bytes) -> bytes | None:
     """All keys and strings of JSON texts that follow each other, each on lines of its own."""
     text, at = data.decode(errors="replace"), 0
-    todo: list[object] = []
+    found: list[object] = []
     try:
         while at < len(text):
             value, at = _JSON(text, at)
-            todo.append(value)
+            found.append(value)
             blank = _BLANK.match(text, at)
             at = blank.end() if blank else at
+        return "\n".join(_flat(found)).encode(errors="replace")
     except (ValueError, RecursionError):
         return None
-    found: list[str] = []
-    todo.reverse()
-    while todo:
-        value = todo.pop()
+
+
+def _pairs(pairs: list[tuple[str, object]]) -> list[object]:
+    """Both of two equal keys."""
+    return [part for pair in pairs for part in pair if part.__class__ in _KEPT]
+
+
+def _flat(values: list[object]) -> Iterator[str]:
+    for value in values:
         if isinstance(value, str):
-            found.append(value)
-        elif isinstance(value, list | tuple):
-            todo.extend(reversed(value))
-    return "\n".join(found).encode(errors="replace")
+            yield value
+        elif isinstance(value, list):
+            yield from _flat(value)
+
+
+_KEPT = (str, list)
+# Numbers of any length stay unread.
+_JSON = json.JSONDecoder(
+    object_pairs_hook=_pairs, parse_int=bool, parse_float=bool, strict=False
+).raw_decode
 
 
 def _escaped_lines(data: bytes) -> Iterator[bytes]:

@@ -9,6 +9,7 @@ import hashlib
 import hmac
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
@@ -53,16 +54,18 @@ _TOKENS = re.compile(r"[^\W\d_]+")
 _FAR_ONLY = bytes(code if code >= 0x80 else 32 for code in range(256))
 _FAR_BLANKS = (b"\xe3\x80\x80", b"\xe3\x80\x81", b"\xe3\x83\xbb", b"\xef\xbc\x8c")
 """The blank, commas and the dot of the Far East in UTF-8."""
+_RUN = bytes([1] * LENGTHS[0])
 _CRC32C = 0x82F63B78
 
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """Word lists, loaded. `tables`: language → word without accents → number in its list. `latin`:
-    the words of those lists as `_folded` leaves them; `far`: those of the others in UTF-8.
-    """
+    """Word lists, loaded. `tables`: language → word without accents → number in its list. `folded`:
+    the words of the Latin ones as `_folded` leaves them, `latin`: all of these; `far`: those of the
+    others in UTF-8."""
 
     tables: Mapping[str, Mapping[str, int]] = field(repr=False)
+    folded: Mapping[str, frozenset[bytes]] = field(repr=False)
     latin: frozenset[bytes] = field(repr=False)
     far: frozenset[bytes] = field(repr=False)
     english: tuple[str, ...] = field(repr=False)
@@ -75,19 +78,22 @@ class Words:
             language: {_bare(word): n for n, word in enumerate(words)}
             for language, words in lists.items()
         }
-        latin = frozenset(
-            _folded(unicodedata.normalize(form, word).encode())
+        folded = {
+            language: frozenset(
+                _folded(unicodedata.normalize(form, word).encode())
+                for word in lists[language]
+                for form in ("NFC", "NFKD")
+            )
             for language in LATIN
-            for word in lists[language]
-            for form in ("NFC", "NFKD")
-        )
+        }
+        latin = frozenset().union(*folded.values())
         far = frozenset(
             unicodedata.normalize(form, word).encode()
             for language in OTHER
             for word in lists[language]
             for form in ("NFC", "NFKD")
         )
-        return cls(tables, latin, far, tuple(tables["english"]))
+        return cls(tables, folded, latin, far, tuple(tables["english"]))
 
     def may_hold(self, data: bytes, seen: Container[str]) -> bool:
         """Are there twelve words of any list in a row, or labels between them? `seen`: what the
@@ -97,7 +103,7 @@ class Words:
         return "far" in seen and not data.isascii() and _twelve(_far(data).split(), self.far)
 
     def meet(self, left: str, right: str) -> bool:
-        """Whether `left` ends in a listed word and `right` begins with one, as across a run."""
+        """Whether `left` ends in a listed word and `right` begins with one: a run goes across."""
         before = left[-_NEXT:].encode(errors="replace")
         after = right[:_NEXT].encode(errors="replace")
         return self._listed(before, -1) and self._listed(after, 0)
@@ -133,21 +139,24 @@ class Words:
         found: set[str] = set()
         for part in _slices(data):
             work.spend("words", len(part))
-            if self._runs_in(part):
-                found |= self._latin_slice(part, work, context)
+            words = _folded(part).split()
+            if not _twelve(words, self.latin):
+                continue
+            for language in LATIN:
+                if _RUN in bytes(map(self.folded[language].__contains__, words)):
+                    found |= self._latin_slice(part, language, work, context)
         return found
 
-    def _latin_slice(self, data: bytes, work: Work, context: bool) -> set[str]:
-        work.spend("words", 4 * len(data))
+    def _latin_slice(self, data: bytes, language: str, work: Work, context: bool) -> set[str]:
+        work.spend("words", 2 * len(data))
         if not data.isascii():
-            bare = normal("NFKD", data.decode(errors="replace"))
+            bare = unicodedata.normalize("NFKD", data.decode(errors="replace"))
             data = _MARKS.sub("", bare).encode(errors="replace")
         tokens = [(token[0].decode(), *token.span()) for token in _LETTERS.finditer(data.lower())]
         found: set[str] = set()
-        for language in LATIN:
-            for run, at in _runs(tokens, self.tables[language]):
-                near = context or _CONTEXT.search(data, max(0, at - _NEAR), at + 40) is not None
-                found |= _judge(run, near, language == "english", self, work)
+        for run, at in _runs(tokens, self.tables[language]):
+            near = context or _CONTEXT.search(data, max(0, at - _NEAR), at + 40) is not None
+            found |= _judge(run, near, language == "english", self, work)
         return found
 
     def _far_east(self, data: bytes, work: Work, context: bool) -> set[str]:
@@ -228,14 +237,11 @@ def _runs(
 def _judge(run: list[int], near: bool, english: bool, words: Words, work: Work) -> set[str]:
     work.spend("words", 8 * len(run))
     rises = [0, *accumulate(one < two for one, two in pairwise(run))]
-    for start in range(len(run) - LENGTHS[0] + 1):
-        for length in LENGTHS:
+    for length in LENGTHS:
+        for start in _various(run, length):
             window = run[start : start + length]
-            if len(window) < length:
-                break
             # A stretch of the list itself, up or down, with one break at most, is no seed.
-            up = rises[start + length - 1] - rises[start]
-            if not 1 < up < length - 2 or len(set(window)) * 4 < length * 3:
+            if not 1 < rises[start + length - 1] - rises[start] < length - 2:
                 continue
             if near or _checksum(window):
                 return {"bip39"}
@@ -244,6 +250,21 @@ def _judge(run: list[int], near: bool, english: bool, words: Words, work: Work) 
             if english and length == 12 and _electrum(words.english[word] for word in window):
                 return {"electrum_seed"}
     return set()
+
+
+def _various(run: Sequence[int], length: int) -> Iterator[int]:
+    """Where windows begin of which at least three quarters of the words differ."""
+    least = -(-length * 3 // 4)
+    if len(run) < length or len(set(run)) < least:
+        return
+    counts = Counter(run[: length - 1])
+    for start, word in enumerate(run[length - 1 :]):
+        counts[word] += 1
+        if len(counts) >= least:
+            yield start
+        counts[run[start]] -= 1
+        if not counts[run[start]]:
+            del counts[run[start]]
 
 
 def _checksum(window: Sequence[int]) -> bool:
