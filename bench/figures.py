@@ -21,6 +21,13 @@ def ratio(of: Iterable[float], to: Iterable[float]) -> float:
     return statistics.median(a / b for a, b in zip(of, to, strict=True))
 
 
+def slope(samples: Sequence[float]) -> float:
+    """Growth from one sample to the next, by least squares."""
+    middle, mean = (len(samples) - 1) / 2, statistics.fmean(samples)
+    over = sum((x - middle) * (y - mean) for x, y in enumerate(samples))
+    return over / sum((x - middle) ** 2 for x in range(len(samples)))
+
+
 def calibration() -> float:
     """MB/s of BLAKE2b over 1 MB blocks for a fifth of a second: how fast is this core just now?"""
     block = bytes(1_000_000)

@@ -41,6 +41,16 @@ class Server:
         found = re.search(rf"^{field}:\s+(\d+) kB", status, re.MULTILINE)
         return int(found[1]) / 1000 if found else float("nan")
 
+    def files(self) -> int:
+        """How many files and sockets it has open; 0 where /proc is not there."""
+        folder = Path(f"/proc/{self.pid}/fd")
+        return sum(1 for _ in folder.iterdir()) if folder.exists() else 0
+
+    def threads(self) -> int:
+        """How many threads it has; 0 where /proc is not there."""
+        folder = Path(f"/proc/{self.pid}/task")
+        return sum(1 for _ in folder.iterdir()) if folder.exists() else 0
+
 
 @contextmanager
 def server(name: str, command: Sequence[str], folder: Path) -> Iterator[Server]:

@@ -1,7 +1,8 @@
 """A fake Messages endpoint that is as fast as Python allows: it counts body bytes and answers.
 
-`python -m bench.upstream` prints `listening http://HOST:PORT` on stderr. A body that ends in
-`"stream":true}` is answered with `EVENTS` paced events, each carrying the clock at which it left.
+`python -m bench.upstream [SECONDS]` prints `listening http://HOST:PORT` on stderr. A body that ends
+in `"stream":true}` is answered with `EVENTS` events, one every so many seconds (else `PACE`), each
+carrying the clock at which it left.
 """
 
 import asyncio
@@ -42,6 +43,9 @@ _END = _chunk("message_stop", '{"type":"message_stop"}') + b"0\r\n\r\n"
 class Upstream(asyncio.Protocol):
     """One connection: requests one after the other, bodies by Content-Length."""
 
+    def __init__(self, pace: float) -> None:
+        self._pace = pace
+
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
@@ -79,7 +83,7 @@ class Upstream(asyncio.Protocol):
         self._transport.write(_HEAD + _START)
         due = time.monotonic()
         for _ in range(EVENTS):
-            due += PACE
+            due += self._pace
             await asyncio.sleep(max(0.0, due - time.monotonic()))
             text = f'{{"type":"text_delta","text":"at={time.monotonic_ns()};"}}'
             delta = f'{{"type":"content_block_delta","index":0,"delta":{text}}}'
@@ -95,7 +99,9 @@ def _length(head: bytes) -> int:
 
 
 async def main() -> None:
-    server = await asyncio.get_running_loop().create_server(Upstream, "127.0.0.1", 0, backlog=1024)
+    pace = float(sys.argv[1]) if len(sys.argv) > 1 else PACE
+    loop = asyncio.get_running_loop()
+    server = await loop.create_server(lambda: Upstream(pace), "127.0.0.1", 0, backlog=1024)
     host, port = server.sockets[0].getsockname()[:2]
     print(f"listening http://{host}:{port}", file=sys.stderr, flush=True)
     await server.serve_forever()
