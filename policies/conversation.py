@@ -129,7 +129,8 @@ class Conversation:
     `tools`: names of all tools declared anywhere in the body (a declaration without a name counts
     under its type). `opaque`: places whose content cannot be read (images, PDFs, encrypted items).
     `unknown`: fields or blocks of a kind that the dialect does not know; screened, never edited.
-    `held`: names of fields that lean on state the upstream holds (`previous_response_id`, …).
+    `held`: names of fields that lean on state the upstream holds (`previous_response_id`, …);
+    `leans`: each with the id that it gives, empty where it is not one id.
     `said(index)`: one digest per part of what a message says, however it is packed, worked out
     when it is asked for; `prompt`: the same, where a plain string stands in place of messages.
     `words(index)`: the texts that a user says in a message, with the way to each. `reminds`: the
@@ -152,3 +153,4 @@ class Conversation:
     said: Callable[[int], tuple[bytes, ...]] = field(repr=False, compare=False, default=_nothing)
     words: Callable[[int], tuple[Strand, ...]] = field(repr=False, compare=False, default=_nothing)
     reminds: bool = False
+    leans: tuple[tuple[str, str], ...] = ()

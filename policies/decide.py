@@ -25,10 +25,11 @@ from policies.decision import (
     Remembered,
 )
 from policies.egress import Opened, screen_outbound
+from policies.elsewhere import held, opaque
 from policies.envelope.plan import plan_frames
 from policies.openings import openings
 from policies.pins import pinned_now
-from policies.screening import Screen
+from policies.screening import Own, Screen
 from policies.settings import Policies
 from policies.unicode_screen import report
 
@@ -36,11 +37,15 @@ from policies.unicode_screen import report
 @dataclass(frozen=True, slots=True)
 class Watch:
     """What the screen reads with: the rules in force, and the marks of what they found clean.
-    `around` are pieces beside the body: header values and the query."""
+    `around` are pieces beside the body: header values and the query. `own`: the credentials of the
+    request. `vouched`: ids of state that the upstream itself gave in answers that came through
+    here."""
 
     screen: Screen
     known: Container[bytes]
     around: Sequence[Piece] = ()
+    own: Own | None = None
+    vouched: Container[str] = ()
 
 
 def looks_inside(leg: Leg, policies: Policies) -> bool:
@@ -75,7 +80,10 @@ def decide(
         noted = _noted((), _unread(conversation, remembered))
         return _framed(Decision(Leg.LOCAL, noted=noted), conversation, remembered, policies, draw)
     pieces = (*watch.around, *conversation.pieces)
-    result = screen_outbound(pieces, watch.screen, watch.known)
+    beside = held(conversation, watch.vouched)
+    if policies.egress.opaque == "home":
+        beside += opaque(conversation)
+    result = screen_outbound(pieces, watch.screen, watch.known, own=watch.own, beside=beside)
     noted = _noted(result.opened, _read(conversation, result.opened))
     observed: tuple[Finding, ...] = ()
     match result.verdict:

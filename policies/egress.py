@@ -11,12 +11,13 @@ from itertools import pairwise
 
 from policies.conversation import Address, Piece, Strand
 from policies.decision import Allow, BlockFallBackLocal, EgressVerdict, Finding, Screened
-from policies.screening import AMBIGUOUS, Screen, place
+from policies.screening import AMBIGUOUS, Own, Screen, place
 
 FAILED = "screen-failed"
 """The kind of a finding that says that the screen itself failed on a piece."""
 
 
+Reader = Callable[[tuple[Strand, ...]], tuple[Finding, ...]]
 Opened = tuple[Address, tuple[Strand, ...]]
 
 
@@ -34,25 +35,33 @@ class ScreenResult:
 
 
 def screen_outbound(
-    pieces: Sequence[Piece], screen: Screen, known: Container[bytes]
+    pieces: Sequence[Piece],
+    screen: Screen,
+    known: Container[bytes],
+    *,
+    own: Own | None = None,
+    beside: Sequence[Finding] = (),
 ) -> ScreenResult:
-    """Read every piece whose mark is not in `known`, and every seam between neighbours.
+    """Read every piece whose mark is not in `known`, and every seam between neighbours. `own`: the
+    credentials of the request, which stand nowhere else in it. `beside`: what was found otherwise
+    and counts as much.
 
     `pieces` in the order of the body. Raises `ValueError` of `Piece.strands` for a body that is
     not strict JSON; anything that goes wrong in the screen itself makes the piece ambiguous.
     """
     opened: dict[int, tuple[Strand, ...]] = {}
-    findings: list[Finding] = []
+    findings = list(beside)
     clean: list[bytes] = []
     for number, piece in enumerate(pieces):
-        mark = screen.version + piece.digest
-        if mark in known:
-            continue
-        strands = opened[number] = piece.strands()
-        found = _guarded(piece, partial(screen.findings, strands))
-        findings += found
-        if not found:
-            clean.append(mark)
+        readers = _readers(piece, screen, own, known)
+        strands = piece.strands() if readers else ()
+        for mark, read in readers:
+            if read == screen.findings:
+                opened[number] = strands
+            found = _guarded(piece, partial(read, strands))
+            findings += found
+            if not found:
+                clean.append(mark)
     for left, right in _neighbours(pieces):
         mark = screen.version + pieces[left].digest + pieces[right].digest
         if mark in known:
@@ -66,6 +75,17 @@ def screen_outbound(
     strings = frozenset(strand.text for strands in opened.values() for strand in strands)
     screened = Screened(frozenset(piece.digest for piece in pieces), strings)
     return ScreenResult(_verdict(findings), screened, tuple(clean), _opened(pieces, opened))
+
+
+def _readers(
+    piece: Piece, screen: Screen, own: Own | None, known: Container[bytes]
+) -> list[tuple[bytes, Reader]]:
+    """Who has not read the piece yet, each with the mark that says that there was nothing. A new
+    credential is looked for in what is known to be clean, and nothing else is done again."""
+    readers: list[tuple[bytes, Reader]] = [(screen.version + piece.digest, screen.findings)]
+    if own is not None:
+        readers.append((own.digest + piece.digest, own.findings))
+    return [(mark, read) for mark, read in readers if mark not in known]
 
 
 def _opened(

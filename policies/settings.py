@@ -66,6 +66,12 @@ class Egress:
         default="refuse",
         metadata=_help("What happens on a finding; observe lets it go and logs it."),
     )
+    opaque: Literal["allow", "home"] = field(
+        default="allow",
+        metadata=_help(
+            "PDFs, pictures and the like, in which no screen can read: home keeps them."
+        ),
+    )
 
 
 @dataclass(frozen=True, slots=True)

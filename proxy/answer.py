@@ -41,7 +41,7 @@ class Answer:
     `Refused` where the answer breaks off. `stream`: the grammar of its events, empty for a whole
     answer and for one in a content coding. `coded`: it is in a content coding, though none was
     asked for. `idle`: seconds that one chunk may take to be read by the client. `close` gives up
-    what is left of it, at once; harmless when it has ended.
+    what is left of it, at once; harmless when it has ended. `observers` read copies.
     """
 
     status: int
@@ -52,6 +52,7 @@ class Answer:
     coded: bool = False
     idle: float = 300.0
     close: Callable[[], None] = field(default=_nothing, repr=False)
+    observers: Sequence[Observer] = ()
 
 
 class Filter(Protocol):
@@ -95,7 +96,7 @@ async def relay(
     dropped. `answer` is closed in every case, also when this task is cancelled. Raises `Refused`
     only while nothing has been written yet.
     """
-    copies = Copies(observers, failed)
+    copies = Copies((*observers, *answer.observers), failed)
     try:
         if filters and (answer.coded or not answer.stream):
             answer = await _filtered_whole(answer, filters)

@@ -26,6 +26,7 @@ from proxy.gateway import Gateway
 from proxy.ledger import Ledger
 from proxy.outgoing import Workshop
 from proxy.refusals import refusal
+from proxy.relayed import Relayed
 from proxy.secrets_dir import SecretsDir
 from proxy.server import Listener
 from proxy.sessions import labelled
@@ -46,6 +47,7 @@ class Parts:
     secrets: SecretsDir
     ledger: Ledger
     clean: CleanMarks
+    relayed: Relayed
     apart: Apart
 
     def house(self, config: Config) -> House:
@@ -62,6 +64,7 @@ class Parts:
                 config.policies, self.ledger, self.clean, self.secrets.current, apart=self.apart
             ),
             self.outbound,
+            self.relayed,
             session,
         )
 
@@ -117,7 +120,9 @@ async def running(config: Config, *, key_file: Path | None = None) -> AsyncItera
         stack.push_async_callback(sweeper.close)
         apart = Apart()
         stack.callback(apart.close)
-        parts = Parts(listener, store, outbound, secrets_dir, ledger, CleanMarks(), apart)
+        parts = Parts(
+            listener, store, outbound, secrets_dir, ledger, CleanMarks(), Relayed(), apart
+        )
         stack.push_async_callback(_close_secrets, parts)
         gateway = Gateway(parts.house(config), new_id=_request_id, clock=time.monotonic)
         await listener.start(gateway.handle, dress=_dress, note=_note)

@@ -4,7 +4,7 @@ Owns who is asked and with what. It must not know the client's socket or how an 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from policies.conversation import Conversation, Piece
 from policies.decision import Decision, Leg
@@ -18,6 +18,7 @@ from proxy.endpoints import Treatment
 from proxy.errors import Refused
 from proxy.journal import Line
 from proxy.outgoing import Request, Workshop, open_body
+from proxy.relayed import Listener, Relayed
 from proxy.routes import choose
 from proxy.upstream import Outbound
 
@@ -32,6 +33,7 @@ class House:
     door: Door
     workshop: Workshop
     outbound: Outbound
+    relayed: Relayed
     session: Callable[[Admitted, Conversation | None], str]
 
 
@@ -58,20 +60,31 @@ class Errand:
         dialect = ALL[matched.endpoint.dialect]
         document, model = await self.house.workshop.apart.run(len(body), open_body, dialect, body)
         upstream = self._choose(model)
-        beside = self._beside() if upstream.leg is Leg.CLOUD else ()
-        asked = Request(body, dialect, upstream.leg, self.admitted.client, beside)
+        cloud = upstream.leg is Leg.CLOUD
+        asked = Request(
+            body,
+            dialect,
+            upstream.leg,
+            self.admitted.client,
+            around=self._beside() if cloud else (),
+            credentials=self._credentials() if cloud else (),
+            vouched=self.house.relayed.by(upstream.name),
+        )
         outgoing = await self.house.workshop.prepare(asked, document)
         self.line.know(session=self.house.session(self.admitted, outgoing.conversation))
         self._heed(outgoing.decision)
         parcel = outgoing.cleared or outgoing.body or b""
-        return await self._send(upstream, parcel, model)
+        answer = await self._send(upstream, parcel, model)
+        if cloud and _gives_ids(outgoing.conversation):
+            return replace(answer, observers=(Listener(self.house.relayed.by(upstream.name)),))
+        return answer
 
     async def _bare(self) -> Answer:
         """No body comes with it; headers, ids and the query are read all the same."""
         upstream = self._choose("")
         if upstream.leg is Leg.LOCAL:
             return await self._send(upstream, b"", "")
-        self._heed(self.house.workshop.beside(self._beside()))
+        self._heed(self.house.workshop.beside(self._beside(), self._credentials()))
         return await self._send(upstream, nothing_to_prove(), "")
 
     def _heed(self, decision: Decision) -> None:
@@ -84,12 +97,17 @@ class Errand:
         matched = self.admitted.match
         return around.pieces(self.admitted.headers, matched.path, matched.query)
 
+    def _credentials(self) -> tuple[str, ...]:
+        """Values that stand nowhere but in credential headers: the caller's and the owner's."""
+        keys = (each.key for each in self.house.config.upstreams)
+        return (*(value for _, value in self.admitted.credentials), *filter(None, keys))
+
     async def _unread(self, body: bytes) -> Answer:
         endpoint = self.admitted.match.endpoint
         upstream = self._choose("")
         if upstream.leg is Leg.CLOUD or endpoint.leaves:
             self.line.know(leg=Leg.CLOUD.value)
-            self._heed(self.house.workshop.beside(self._beside()))
+            self._heed(self.house.workshop.beside(self._beside(), self._credentials()))
             return await self._send(upstream, unread(body, endpoint.group), "")
         return await self._send(upstream, body, "")
 
@@ -125,3 +143,15 @@ class Errand:
             family=matched.endpoint.family,
             cleared=parcel,
         )
+
+
+def _gives_ids(conversation: Conversation | None) -> bool:
+    """Whether the answer may name state that a later request leans on: always in Responses, else
+    where a request does or has code run upstream."""
+    if conversation is None:
+        return False
+    return (
+        conversation.dialect == "openai_responses"
+        or bool(conversation.held)
+        or any(tool.startswith("code_execution") for tool in conversation.tools)
+    )

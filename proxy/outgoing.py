@@ -6,7 +6,7 @@ must not know a socket, a header's meaning or how a refusal is dressed.
 
 import secrets
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
 
 from policies.authored import AUTHORED, LEFT_OUT
@@ -15,7 +15,7 @@ from policies.decide import UNASKED, Watch, decide, looks_inside
 from policies.decision import Claimed, Decision, FrameRow, Leg, Remembered
 from policies.proof_plan import Planned
 from policies.prove import Cleared, Mark, ProofFailed, prove
-from policies.screening import Screen
+from policies.screening import Own, Screen
 from policies.settings import Policies
 from proxy.apart import Apart
 from proxy.clean import CleanMarks
@@ -31,6 +31,9 @@ PROVED_BYTES = 32 * 1024 * 1024
 """Bound of what is remembered of earlier proofs, texts included, though others hold them too."""
 
 Proved = Memory[bytes, Mark]
+Owned = Memory[tuple[str, ...], tuple[Own | None]]
+OWNED = 64
+"""Sets of credentials that are kept compiled."""
 _MARK = 300  # bytes of one mark, or of one row in it, with their slots
 INLINE = 256 * 1024  # bytes; above, a screen with something new to read would hold the event loop
 
@@ -45,13 +48,16 @@ def draw() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A body that was read, and what it is read with."""
+    """A body that was read, and what it is read with. `credentials`: values of headers. `vouched`:
+    ids that the upstream itself gave."""
 
     body: bytes
     dialect: Dialect
     leg: Leg
     client: str = ""
     around: Sequence[Piece] = ()
+    credentials: Sequence[str] = field(default=(), repr=False)
+    vouched: Container[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +101,7 @@ class Workshop:
     draw: Callable[[], str] = draw
     apart: Apart = field(default_factory=Apart)
     proved: Proved = field(default_factory=lambda: Memory(PROVED_BYTES))
+    owned: Owned = field(default_factory=lambda: Memory(OWNED), repr=False)
 
     async def prepare(self, request: Request, document: Document) -> Outgoing:
         """Everything between a glance at the body and the socket. Raises `Refused`."""
@@ -117,10 +124,11 @@ class Workshop:
                 )
         raise Refused("state-unavailable")
 
-    def beside(self, pieces: Sequence[Piece]) -> Decision:
+    def beside(self, pieces: Sequence[Piece], credentials: Sequence[str] = ()) -> Decision:
         """Whether what comes without a body may leave for a cloud: the decision about `pieces`
         alone, headers, path and query. Raises `Refused`."""
-        decision = self._decided(Watch(self.screen(), self.clean, pieces), _NO_BODY, NOTHING)
+        watch = Watch(self.screen(), self.clean, pieces, self._own(credentials))
+        decision = self._decided(watch, _NO_BODY, NOTHING)
         self.clean.add(decision.clean)
         return decision
 
@@ -130,7 +138,8 @@ class Workshop:
         if request.leg is Leg.LOCAL:
             return self._decided(None, conversation, remembered)
         screen = self.screen()
-        watch = Watch(screen, self.clean, request.around)
+        own = self._own(request.credentials)
+        watch = Watch(screen, self.clean, request.around, own, request.vouched)
         new = (screen.version + piece.digest not in self.clean for piece in conversation.pieces)
         if len(request.body) > INLINE and any(new):
             decision = await self.apart.always(self._decided, watch, conversation, remembered)
@@ -138,6 +147,13 @@ class Workshop:
             decision = self._decided(watch, conversation, remembered)
         self.clean.add(decision.clean)
         return decision
+
+    def _own(self, credentials: Sequence[str]) -> Own | None:
+        key = tuple(credentials)
+        if (kept := self.owned.get(key)) is None:
+            kept = (Own.of(key),)
+            self.owned.put(key, kept, 1)
+        return kept[0]
 
     def _decided(
         self, watch: Watch | None, conversation: Conversation, remembered: Remembered

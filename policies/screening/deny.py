@@ -33,7 +33,7 @@ _COMMON = frozenset(_COMMON_WORDS.split())
 def literals(files: Mapping[str, bytes]) -> frozenset[bytes]:
     """Everything to look for, of all files: values as they are, reversed, in hex and base64."""
     return frozenset(
-        form for content in files.values() for value in _values(content) for form in _forms(value)
+        form for content in files.values() for value in _values(content) for form in forms(value)
     )
 
 
@@ -96,13 +96,18 @@ def _of_line(line: str) -> Iterator[str]:
             yield field
 
 
+def worthy(value: str) -> bool:
+    """Whether a value is long and odd enough to be told apart wherever it stands."""
+    if len(value) < SHORTEST or _DULL.fullmatch(value) or value.lower() in _COMMON:
+        return False
+    return len(value) >= 12 or entropy(value.encode(errors="replace")) >= 2.75
+
+
 def _worth(value: str) -> Iterator[bytes]:
     value = value.strip()
-    if len(value) < SHORTEST or _DULL.fullmatch(value) or value.lower() in _COMMON:
+    if not worthy(value):
         return
     data = value.encode(errors="replace")
-    if len(data) < 12 and entropy(data) < 2.75:
-        return
     yield data[:LONGEST_LITERAL]
     yield clean(value).encode(errors="replace")[:LONGEST_LITERAL]
     if " " not in value and len(data) > 2 * _SLICE:
@@ -117,7 +122,8 @@ def _slices(data: bytes) -> Iterator[bytes]:
             yield part
 
 
-def _forms(value: bytes) -> Iterable[bytes]:
+def forms(value: bytes) -> Iterable[bytes]:
+    """A value as it may turn up: as it is, reversed, in hex and in base64 at each alignment."""
     yield value
     yield value[::-1]
     if len(value) > 1024:

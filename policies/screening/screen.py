@@ -7,7 +7,8 @@ values stay in here.
 
 import hashlib
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cache
 from types import MappingProxyType
 
 from policies.conversation import Strand
@@ -35,6 +36,14 @@ _APART = "\n\0\n"
 _TELLING = ("seed", "mnemonic", "recovery", "wallet", "passphrase", "bip39")
 
 
+@cache
+def shipped() -> tuple[bytes, Tools]:
+    """What comes with Transom, compiled, and a digest of it. Immutable."""
+    rules = load()
+    shape = [(r.id, r.anchors, r.then, r.trigger, r.pattern.pattern, r.check) for r in rules]
+    return hashlib.sha256(repr(shape).encode()).digest(), Tools(Sentry(rules), Words.load())
+
+
 Suspect = tuple[Strand, bytes, Signs]
 
 
@@ -50,15 +59,14 @@ class Screen:
 
     @classmethod
     def build(cls, deny: Mapping[str, bytes] = MappingProxyType({})) -> "Screen":
-        """Compile the rules and the contents of the secret files, by name. Takes some 0.3 s, and
-        longer for a large corpus: not for an event loop. Raises `ValueError` for a broken rule."""
-        rules = load()
+        """Compile the contents of the secret files, by name; the rules once for the process, which
+        takes some 0.3 s. Not for an event loop. Raises `ValueError` for a broken rule."""
+        mark, tools = shipped()
         denied = sorted(literals(deny))
-        shape = [(r.id, r.anchors, r.then, r.trigger, r.pattern.pattern, r.check) for r in rules]
-        mark = hashlib.sha256(repr(shape).encode())
+        version = hashlib.sha256(mark)
         for text in denied:
-            mark.update(hashlib.sha256(text).digest())
-        return cls(mark.digest()[:16], Tools(Sentry(rules, denied), Words.load()))
+            version.update(hashlib.sha256(text).digest())
+        return cls(version.digest()[:16], replace(tools, sentry=tools.sentry.denying(denied)))
 
     def findings(self, strands: Iterable[Strand]) -> tuple[Finding, ...]:
         """What stands in the strings and keys of one piece, and across neighbours among them."""

@@ -6,9 +6,10 @@ hold.
 """
 
 from collections.abc import Container, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 
-from policies.screening.engine import Pattern, build
+from policies.screening.engine import Engine, Pattern, build
 from policies.screening.rules import Rule
 
 RUN = rb"[A-Za-z0-9+/_-]"
@@ -123,13 +124,12 @@ _QUIET = frozenset({*_ALONE, "label", "far"})
 class Sentry:
     """The tests, compiled. Immutable; may be used from several threads at once."""
 
-    def __init__(self, rules: Sequence[Rule], denied: Sequence[bytes]) -> None:
+    def __init__(self, rules: Sequence[Rule], denied: Engine | None = None) -> None:
         anchors = [(rule, pattern, behind) for rule in rules for pattern, behind in rule.patterns()]
         self._rules = [(rule, behind) for rule, _, behind in anchors]
         self._names = list(FIRST)
-        patterns = [pattern for _, pattern, _ in anchors]
-        patterns += [Pattern(text, once=True) for text in denied]
-        self._first = build(patterns)
+        self._first = build([pattern for _, pattern, _ in anchors])
+        self._denied = denied
         self._gates = build(
             [Pattern(then=_JOINT)]
             + [Pattern(then=expression, once=True) for expression in FIRST.values()]
@@ -142,6 +142,12 @@ class Sentry:
             for name, tests in AFTER.items()
         }
 
+    def denying(self, texts: Sequence[bytes]) -> "Sentry":
+        """The same tests, with another deny corpus."""
+        other = copy(self)
+        other._denied = build([Pattern(text, once=True) for text in texts]) if texts else None
+        return other
+
     @property
     def engine(self) -> str:
         """Name of the engine in use."""
@@ -150,13 +156,10 @@ class Sentry:
     def anchors(self, data: bytes) -> Signs:
         """Rules and deny corpus alone."""
         signs = Signs()
-        rules = len(self._rules)
         for number, end in self._first.anchors(data):
-            if number < rules:
-                rule, behind = self._rules[number]
-                signs.hits.append((rule, end - behind))
-            else:
-                signs.denied = True
+            rule, behind = self._rules[number]
+            signs.hits.append((rule, end - behind))
+        signs.denied = self._denied is not None and bool(self._denied.anchors(data))
         return signs
 
     def look(self, data: bytes) -> Signs:

@@ -94,6 +94,9 @@ ON_HIT: Final = Key(
     help_of(Egress, "on_hit"),
     now=("refuse", "observe"),
 )
+OPAQUE: Final = Key(
+    "screen.opaque", choice("allow", "home"), Egress().opaque, help_of(Egress, "opaque")
+)
 ENVELOPE_ENABLED: Final = Key(
     "envelope.enabled", flag(), Envelope().enabled, help_of(Envelope, "enabled")
 )
@@ -139,9 +142,7 @@ SINGLE: Final[tuple[Key[object], ...]] = tuple(
         Key("owner.port", whole(0, 65535), 8788, "Port of the owner's page.", inert=True),
         STATE_URL,
         LEDGER_KEEP,
-        SECRETS_DIR, ON_HIT,
-        Key("screen.opaque", choice("allow", "home"), "allow",
-            "PDFs and the like that cannot be read.", now=("allow",)),
+        SECRETS_DIR, ON_HIT, OPAQUE,
         ENVELOPE_ENABLED, REMINDER,
         Key("minimality.mode", choice("strict", "dialogue", "off"), "off",
             "How much of the conversation may leave.", now=("off",)),

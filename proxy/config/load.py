@@ -108,7 +108,7 @@ def _policies(reading: Reading) -> Policies:
     reminder = cast(Literal["off", "request"], reading.get(keys.REMINDER))
     return Policies(
         envelope=Envelope(reading.get(keys.ENVELOPE_ENABLED), rules, reminder, also),
-        egress=Egress(on_hit=on_hit),
+        egress=Egress(on_hit, cast(Literal["allow", "home"], reading.get(keys.OPAQUE))),
     )
 
 

@@ -72,6 +72,7 @@ class Facts(Struct, frozen=True, eq=False, gc=False):
     held: tuple[str, ...] = ()
     thoughts: tuple[Address, ...] = ()
     hollow: bool = False
+    leans: tuple[tuple[str, str], ...] = ()
     _said: list[Said] = field(default_factory=list)
     _placed: list[Message] = field(default_factory=list)
     _units: list[_Units] = field(default_factory=list)

@@ -24,6 +24,7 @@ class Notes:
         "found",
         "held",
         "hollow",
+        "leans",
         "opaque",
         "origin",
         "role",
@@ -48,6 +49,7 @@ class Notes:
         self.opaque: list[Address] = []
         self.unknown: list[Address] = []
         self.held: list[str] = []
+        self.leans: list[tuple[str, str]] = []
         self.thoughts: list[Address] = []
         self.hollow = False
 
@@ -67,6 +69,7 @@ class Notes:
             tuple(dict.fromkeys(self.held)),
             tuple(self.thoughts),
             self.hollow,
+            tuple(dict.fromkeys(self.leans)),
         )
 
     def open(self, node: Opened, known: frozenset[str]) -> Fields:
@@ -115,7 +118,21 @@ class Notes:
     def held_if(self, name: str, node: Opened | None) -> None:
         """The field `name`, unless it is absent or null, leans on what the upstream holds."""
         if node is not None and not node.null:
-            self.held.append(name)
+            self.lean(name, node.value)
+
+    def lean(self, name: str, value: object) -> None:
+        """The field `name` leans on what the upstream holds by `value`: an id or ids, or an object
+        that has one."""
+        self.held.append(name)
+        match value:
+            case str():
+                self.leans.append((name, value))
+            case {"id": str() as given}:
+                self.leans.append((name, given))
+            case [*given] if given and all(isinstance(each, str) for each in given):
+                self.leans += [(name, str(each)) for each in given]
+            case _:
+                self.leans.append((name, ""))
 
     def begin_result(self) -> None:
         """What follows belongs to another result: its text parts are counted from 0."""

@@ -127,5 +127,5 @@ def _held_by(value: object, notes: Notes) -> None:
     elif isinstance(value, dict):
         for key, inner in value.items():
             if key in _HELD_BY_TOOLS and inner and not isinstance(inner, dict):
-                notes.held.append(key)
+                notes.lean(key, inner)
             _held_by(inner, notes)

@@ -49,6 +49,7 @@ class PlainText:
         given = dict(members)
         stream = given.get("stream")
         streams = self.streams if stream is None or stream.raw == b"null" else stream.raw == b"true"
+        leans = [(key, text) for key, node in members if key in _HELD and (text := _text(node))]
         return Conversation(
             self.name,
             self.glance(document),
@@ -60,7 +61,8 @@ class PlainText:
             tools=(),
             pieces=tuple(member_piece(key, node) for key, node in members),
             opaque=tuple(way for key, node in members for way in _opaque(key, node)),
-            held=tuple(key for key, node in members if key in _HELD and _text(node)),
+            held=tuple(key for key, _ in leans),
+            leans=tuple(leans),
         )
 
     def render(

@@ -159,7 +159,7 @@ def _picture(kind: str, members: Fields, notes: Notes) -> None:
 
 
 def _reference(kind: str, members: Fields, notes: Notes) -> None:
-    notes.held.append(kind)
+    notes.lean(kind, members.text("id"))
 
 
 _READERS: Mapping[str, Reader] = MappingProxyType(

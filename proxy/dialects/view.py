@@ -99,6 +99,7 @@ def view(document: Document, reading: Reading, store: FactStore) -> Conversation
         partial(_said, seen),
         partial(_words, seen),
         reading.reminds,
+        tuple(dict.fromkeys(pair for _, fact in facts for pair in fact.leans)),
     )
 
 

@@ -30,6 +30,21 @@ SCREEN_AND_PROOF = (
         "sabotage/scenes.py::a_screen_that_fails_sends_nothing",
         Cut("return (Finding(FAILED, place(piece.address), AMBIGUOUS),)", "return ()"),
     ),
+    line(
+        "policies/elsewhere.py",
+        "what names no id is vouched for by nobody",
+        "policies/test_elsewhere.py::test_held_state_is_ambiguous_unless_vouched_for",
+        Cut("if not given or any(", "if any("),
+        names=("prompt",),
+        leans=(),
+        found=("prompt",),
+    ),
+    named(
+        "credentials let go",
+        "policies/egress.py",
+        "scenes/test_egress.py::test_a_credential_that_changes_is_looked_for_in_what_was_clean",
+        Cut("if own is not None:", "if False:"),
+    ),
     named(
         "screen blinded",
         "policies/screening/screen.py",

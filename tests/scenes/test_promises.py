@@ -64,10 +64,10 @@ async def test_no_connection_is_opened_while_the_screen_reads(
     began, may_end = threading.Event(), threading.Event()
     real = deciding.screen_outbound
 
-    def slow(*args: object) -> object:
+    def slow(*args: object, **more: object) -> object:
         began.set()
         assert may_end.wait(10)
-        return real(*args)  # type: ignore[arg-type]
+        return real(*args, **more)  # type: ignore[arg-type]
 
     monkeypatch.setattr(deciding, "screen_outbound", slow)
     body = {

@@ -6,7 +6,7 @@ from policies.screening import views
 from policies.screening.signs import Sentry
 from policies.screening.work import Work
 
-SENTRY = Sentry([], [])
+SENTRY = Sentry([])
 LINE = "QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVphYmNkZWZnaGlqa2xtbm9wcXJzdHV2"
 
 

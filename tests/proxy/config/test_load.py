@@ -260,7 +260,6 @@ def test_shapes_that_are_wrong(house: Path, text: str, problem: str) -> None:
             'screen.on_hit: not in this version; write "refuse" or "observe"',
         ),
         ('[screen]\non_hit = "home"', "screen.on_hit: not in this version"),
-        ('[screen]\nopaque = "home"', "screen.opaque: not in this version"),
         ('[minimality]\nmode = "dialogue"', 'minimality.mode: not in this version; write "off"'),
         ('[minimality]\nstrategy = "home"', "minimality.strategy: not in this version"),
         (
