@@ -4,10 +4,13 @@ Owns the meaning of each kind; encodings live in `codecs`. It must not know wher
 Every check is linear in its value and answers False for anything that it cannot read.
 """
 
+import hmac
 import json
 import re
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 from math import log2
+from urllib.parse import unquote_to_bytes
 
 from policies.screening import codecs
 
@@ -27,6 +30,15 @@ _DUMMIES = (
     b"testpass testpassword guestguest adminadmin admin123"
 )
 _DUMMY_PASSWORDS = frozenset(_DUMMIES.split())
+_TELLING = frozenset(b"secret password passwd passphrase pass pwd pw token key test".split())
+_NOT_A_VALUE = re.compile(
+    rb"(?i)^[a-f0-9]{8}(?:-[a-f0-9]{4}){3}-[a-f0-9]{12}$|://|^[./~]|^[\w.-]+(?:/[\w.-]+)+$|[({\[<$]|"
+    rb"^[a-z_]\w*(?:\.[a-z_]\w*)+$|^0x|^sha\d+|^[a-z]+(?:[_-][a-z]+)*[_-]?\d{1,4}$|example|\d{12}$"
+)
+_KNOWN_TO_ALL = (
+    b"secret", b"your-256-bit-secret", b"key", b"your-secret-key", b"my-secret",
+    b"a-string-secret-at-least-256-bits-long",
+)  # fmt: skip
 _NO_PASSWORD = re.compile(rb"\d{1,5}/|\$\w+$|[{\[%]\w+[}\]%]$")
 _COMMENT_MARKS = re.compile(rb"(?m)^[ \t]*(?:#|//|\*|>|;|--)+[ \t]?")
 _CODED = bytes(code for code in range(128) if chr(code).isalnum()) + b"+/"
@@ -205,7 +217,16 @@ def jwt(value: bytes) -> bool:
         head, payload = (json.loads(codecs.base64_any(part)) for part in value.split(b".")[:2])
     except ValueError:
         return False
-    return isinstance(head, dict) and "alg" in head and isinstance(payload, dict)
+    if not isinstance(head, dict) or "alg" not in head or not isinstance(payload, dict):
+        return False
+    return head["alg"] != "HS256" or not _signed_by_all(value)
+
+
+def _signed_by_all(value: bytes) -> bool:
+    """Signed with a key that everybody knows, as the samples of documentation are."""
+    signed, _, signature = value.rpartition(b".")
+    given = codecs.base64_any(signature)[:32]
+    return any(hmac.digest(key, signed, "sha256") == given for key in _KNOWN_TO_ALL)
 
 
 def aws_id(value: bytes) -> bool:
@@ -234,16 +255,25 @@ def curve_key(value: bytes) -> bool:
 def password_in_url(value: bytes) -> bool:
     """`user:password@host` with a password that somebody chose for real."""
     login, _, host = value.rpartition(b"@")
-    user, _, password = login.partition(b":")
+    user, _, coded = login.partition(b":")
+    password = unquote_to_bytes(coded)
     name = host.lower().partition(b":")[0]
     if len(password) < 8 or password.lower() in _DUMMY_PASSWORDS or password == user:
         return False
     # A port that only looks like a password, or a variable's name.
-    if _NO_PASSWORD.match(password) or placeholder(password):
+    if _NO_PASSWORD.match(password) or placeholder(password) or _told(password):
         return False
     if re.fullmatch(rb"(?:[\w-]+\.)*example(?:\.\w+)*", name):
         return False
     return name not in (b"localhost", b"127.0.0.1", b"db", b"host") or mixed(password)
+
+
+def _told(password: bytes) -> bool:
+    """A password that only says that it is one, as examples have it: `a%20secret`."""
+    words = re.split(rb"[^a-z]+", password.lower())
+    return sum(len(word) for word in words if word not in _TELLING) < 6 and any(
+        word in _TELLING for word in words
+    )
 
 
 def basic_login(value: bytes) -> bool:
@@ -268,6 +298,28 @@ def chosen(value: bytes) -> bool:
     )
 
 
+def assigned(value: bytes) -> bool:
+    """A value that nobody would write by hand: letters and digits that change places all the time.
+    Not an identifier, a path, an address, a UUID, an expression or a stand-in."""
+    if _NOT_A_VALUE.search(value) or value.lower() in _DUMMY_PASSWORDS:
+        return False
+    kinds = [_kind_of(byte) for byte in value if byte not in b"_-."]
+    # A capital before small letters begins a word, which is no change.
+    changes = sum(one != two and (one, two) != ("u", "l") for one, two in pairwise(kinds))
+    return (
+        len(kinds) >= (32 if re.fullmatch(rb"[0-9a-fA-F]+", value) else 14)
+        and "d" in kinds
+        and ("l" in kinds or "u" in kinds)
+        and 25 * changes >= 7 * len(kinds)
+        and entropy(value) >= 3.4
+    )
+
+
+def _kind_of(byte: int) -> str:
+    char = chr(byte)
+    return "d" if char.isdigit() else "l" if char.islower() else "u" if char.isupper() else "o"
+
+
 def rune(value: bytes) -> bool:
     """Core Lightning rune: 32 bytes, then restrictions, of which the first is its number."""
     restrictions = codecs.base64_any(value)[32:]
@@ -280,6 +332,6 @@ CHECKS: Mapping[str, Callable[[bytes], bool]] = {
         nsec, ncryptsec, age, extended_key, wif, crc62, macaroon_hex, macaroon_base64, cashu,
         cashu_hex, cashu_base64, fedimint, fedimint_hex, fedimint_base32, pem, der_base64, der_hex,
         openssh_base64, openssh_hex, jwt, aws_id, mixed, curve_key, password_in_url, basic_login,
-        chosen, rune,
+        chosen, assigned, rune,
     )
 }  # fmt: skip

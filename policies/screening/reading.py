@@ -22,6 +22,8 @@ FAMILIES: Mapping[str, str] = {
     "bip39": "wallet",
     "aezeed": "wallet",
     "electrum_seed": "wallet",
+    "slip39": "wallet",
+    "monero_seed": "wallet",
     "wif": "bitcoin",
     "deny_file": "deny",
     "macaroon": "macaroon",

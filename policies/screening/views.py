@@ -139,7 +139,7 @@ def unescaped(data: bytes, work: Work) -> tuple[bytes, bool]:
     """The strings of a JSON text; of any other the lines that hold backslash, percent or character
     escapes, undone once, or nothing where that makes no difference. And whether that is all of the
     text. JSON inside strings is escaped once more at each level: that is for the next reading."""
-    work.spend("views", 2 * len(data))
+    work.spend("views", len(data))
     if data[:1] in b"{[" and (strings := _strings(data)) is not None:
         return strings, True
     found: list[bytes] = []

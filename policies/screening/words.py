@@ -1,32 +1,31 @@
-"""Runs of words from the official BIP-39 lists: wallet seeds, proved by their checksum.
+"""Runs of words from the lists that wallets make their seeds of: BIP-39, SLIP-0039, Monero.
 
-Owns the word lists and the judgement of a run. It must not know where a text stood. Rules: a run
-counts if a window of 12 to 24 words passes a checksum or a telling word is near, at least three
-quarters of its words differ, and it is not a stretch of the list itself in order.
+Owns the word lists and what is a run. It must not know where a text stood, nor what a run proves to
+be (`policies.screening.seeds`).
 """
 
-import hashlib
-import hmac
 import re
 import unicodedata
-from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, pairwise
+from importlib import resources
 
 from mnemonic import Mnemonic
 
 from policies.screening.normal import normal
+from policies.screening.seeds import LENGTHS, judge
 from policies.screening.work import Work
 
-LENGTHS = (12, 15, 18, 21, 24)
-LATIN = ("english", "spanish", "french", "italian", "portuguese", "czech")
+OWN = ("slip39", "monero")
+"""Lists that come with Transom; the others come with `mnemonic`."""
+LATIN = ("english", "spanish", "french", "italian", "portuguese", "czech", *OWN)
 OTHER = ("japanese", "korean", "chinese_simplified", "chinese_traditional")
 GAP = 24
 """Words further apart than this many other bytes do not belong together."""
 _NEXT = 40
 """Characters that hold the word next to a seam."""
 _NEAR = 120
+_GAP_OF_ONE = 12
 _SLICE = 1 << 14
 _OVERLAP = 1 << 10
 """Bytes that two slices share: more than the longest seed with its gaps, and what stands before."""
@@ -45,7 +44,7 @@ _LOWER = bytes(
 )
 _CONTEXT = re.compile(
     rb"(?i)seed|mnemonic|recovery|backup phrase|secret phrase|recovery phrase|pass ?phrase|wallet|"
-    rb"bip-?39|(?:12|24|twelve|twenty.?four) words"
+    rb"bip-?39|monero|(?:12|24|twelve|twenty.?four) words"
 )
 _LABEL = re.compile(rb"(?i)(?:word|seed|mnemonic|phrase)[ _#-]{0,2}\d{1,2}(?![0-9])")
 _LETTERS = re.compile(rb"[a-z]+")
@@ -55,7 +54,6 @@ _FAR_ONLY = bytes(code if code >= 0x80 else 32 for code in range(256))
 _FAR_BLANKS = (b"\xe3\x80\x80", b"\xe3\x80\x81", b"\xe3\x83\xbb", b"\xef\xbc\x8c")
 """The blank, commas and the dot of the Far East in UTF-8."""
 _RUN = bytes([1] * LENGTHS[0])
-_CRC32C = 0x82F63B78
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +66,12 @@ class Words:
     folded: Mapping[str, frozenset[bytes]] = field(repr=False)
     latin: frozenset[bytes] = field(repr=False)
     far: frozenset[bytes] = field(repr=False)
-    english: tuple[str, ...] = field(repr=False)
+    lists: Mapping[str, tuple[str, ...]] = field(repr=False)
 
     @classmethod
     def load(cls) -> "Words":
-        """Read the lists that come with `mnemonic`."""
-        lists = {language: Mnemonic(language).wordlist for language in LATIN + OTHER}
+        """Read all lists."""
+        lists = {language: _list(language) for language in LATIN + OTHER}
         tables = {
             language: {_bare(word): n for n, word in enumerate(words)}
             for language, words in lists.items()
@@ -93,7 +91,7 @@ class Words:
             for word in lists[language]
             for form in ("NFC", "NFKD")
         )
-        return cls(tables, folded, latin, far, tuple(tables["english"]))
+        return cls(tables, folded, latin, far, lists)
 
     def may_hold(self, data: bytes, seen: Container[str]) -> bool:
         """Are there twelve words of any list in a row, or labels between them? `seen`: what the
@@ -156,8 +154,8 @@ class Words:
         found: set[str] = set()
         for run, at in _runs(tokens, self.tables[language]):
             near = context or _CONTEXT.search(data, max(0, at - _NEAR), at + 40) is not None
-            found |= _judge(run, near, language == "english", self, work)
-        return found
+            found.add(judge(language, run, self.lists[language], work, near=near))
+        return found - {""}
 
     def _far_east(self, data: bytes, work: Work, context: bool) -> set[str]:
         work.spend("words", len(data))
@@ -169,9 +167,19 @@ class Words:
         tokens = [(_bare(token[0]), *token.span()) for token in _TOKENS.finditer(composed)]
         near = context or _CONTEXT.search(data) is not None
         for language in OTHER:
-            for run, _ in _runs(tokens, self.tables[language]):
-                found |= _judge(run, near, False, self, work)
-        return found
+            for run, at in _runs(tokens, self.tables[language]):
+                # Lists of the commonest characters, which stand in rows for many reasons.
+                if language.startswith("chinese") and not near and not _bare_run(composed, at, run):
+                    continue
+                found.add(judge(language, run, self.lists[language], work, near=near))
+        return found - {""}
+
+
+def _list(language: str) -> tuple[str, ...]:
+    if language not in OWN:
+        return tuple(Mnemonic(language).wordlist)
+    file = resources.files("policies.screening").joinpath("lists", f"{language}.txt")
+    return tuple(file.read_text("utf-8").split())
 
 
 def _slices(data: bytes) -> Iterator[bytes]:
@@ -182,6 +190,12 @@ def _slices(data: bytes) -> Iterator[bytes]:
 def _folded(data: bytes) -> bytes:
     """Lower case, accents told from their letters no more, everything but letters a blank."""
     return data.translate(_LOWER, _MARK_BYTES)
+
+
+def _bare_run(text: str, start: int, run: Sequence[int]) -> bool:
+    """A row of single characters with blanks between them, as many as a seed has."""
+    parts = text[start : start + _GAP_OF_ONE * len(run)].split()[: len(run)]
+    return len(run) in LENGTHS and all(len(part) == 1 for part in parts)
 
 
 def _far(data: bytes) -> bytes:
@@ -232,67 +246,3 @@ def _runs(
             behind = end
     if len(run) >= LENGTHS[0]:
         yield run, first
-
-
-def _judge(run: list[int], near: bool, english: bool, words: Words, work: Work) -> set[str]:
-    work.spend("words", 8 * len(run))
-    rises = [0, *accumulate(one < two for one, two in pairwise(run))]
-    for length in LENGTHS:
-        for start in _various(run, length):
-            window = run[start : start + length]
-            # A stretch of the list itself, up or down, with one break at most, is no seed.
-            if not 1 < rises[start + length - 1] - rises[start] < length - 2:
-                continue
-            if near or _checksum(window):
-                return {"bip39"}
-            if english and length == 24 and _aezeed(window):
-                return {"aezeed"}
-            if english and length == 12 and _electrum(words.english[word] for word in window):
-                return {"electrum_seed"}
-    return set()
-
-
-def _various(run: Sequence[int], length: int) -> Iterator[int]:
-    """Where windows begin of which at least three quarters of the words differ."""
-    least = -(-length * 3 // 4)
-    if len(run) < length or len(set(run)) < least:
-        return
-    counts = Counter(run[: length - 1])
-    for start, word in enumerate(run[length - 1 :]):
-        counts[word] += 1
-        if len(counts) >= least:
-            yield start
-        counts[run[start]] -= 1
-        if not counts[run[start]]:
-            del counts[run[start]]
-
-
-def _checksum(window: Sequence[int]) -> bool:
-    number = 0
-    for word in window:
-        number = number << 11 | word
-    bits = len(window) // 3
-    entropy = (number >> bits).to_bytes(len(window) * 4 // 3, "big")
-    return hashlib.sha256(entropy).digest()[0] >> 8 - bits == number & (1 << bits) - 1
-
-
-def _aezeed(window: Sequence[int]) -> bool:
-    """LND's cipher seed: version 0, and a CRC-32C over the first 29 of 33 bytes."""
-    if window[0] >= 8:
-        return False
-    number = 0
-    for word in window:
-        number = number << 11 | word
-    raw = number.to_bytes(33, "big")
-    crc = 0xFFFFFFFF
-    for byte in raw[:29]:
-        crc ^= byte
-        for _ in range(8):
-            crc = crc >> 1 ^ (_CRC32C if crc & 1 else 0)
-    return (crc ^ 0xFFFFFFFF).to_bytes(4, "big") == raw[29:]
-
-
-def _electrum(words: Iterable[str]) -> bool:
-    """Electrum 2: the words hash to a version prefix."""
-    digest = hmac.new(b"Seed version", " ".join(words).encode(), hashlib.sha512).hexdigest()
-    return digest.startswith(("01", "100", "101", "102"))

@@ -11,7 +11,7 @@ from policies.conversation import Strand
 from policies.screening import Screen
 
 DATA = Path(__file__).parents[2] / "data"
-LATER = {"monero_seed", "slip39", "dotenv"}
+LATER: set[str] = set()
 """Kinds of the screening in depth: further word lists, assignments judged by their context."""
 
 
