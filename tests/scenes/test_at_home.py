@@ -81,3 +81,25 @@ async def test_no_way_of_naming_a_model_of_the_cloud_passes(
         answer = await stage.post(path, body, method=method)
         assert answer.status == 400
         assert stage.upstream.accepted == 0
+
+
+@pytest.mark.parametrize(("version", "status"), [({"version": "0.9.0"}, 400), ({"a": 1}, 200)])
+async def test_a_body_that_nobody_read_goes_to_no_ollama(
+    version: dict[str, Any], status: int
+) -> None:
+    """What the owner opened is not read, so nobody can ask where the model in it runs; a server
+    that runs all it has at home gets it."""
+
+    def server(recorded: Recorded) -> Reply:
+        return Reply.of(version if recorded.path == "/api/version" else {"ok": True})
+
+    def change(config: Config) -> Config:
+        (only,) = config.upstreams
+        opened = replace(only, dialects=("openai",))
+        return replace(config, upstreams=(opened,), endpoints_open=frozenset({"batches"}))
+
+    async with staged(server, leg=Leg.LOCAL, change=change) as stage:
+        answer = await stage.post("/v1/batches", {"model": CLOUD})
+        assert answer.status == status
+        sent = [asked.path for asked in stage.upstream.requests if asked.path != "/api/version"]
+        assert sent == (["/v1/batches"] if status == 200 else [])
