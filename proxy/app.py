@@ -91,7 +91,7 @@ class Node:
         Returns the settings that wait for a restart."""
         old = self.config
         if config.secrets_dir != old.secrets_dir:
-            fresh, stale = SecretsDir(config.secrets_dir), self.parts.secrets
+            fresh, stale = SecretsDir(config.secrets_dir, tell=_skipped), self.parts.secrets
             await fresh.start()
             self.parts.secrets = fresh
             await stale.close()
@@ -112,7 +112,7 @@ async def running(config: Config, *, key_file: Path | None = None) -> AsyncItera
         stack.push_async_callback(store.close)
         outbound = Outbound(config.timeouts, tailnet=config.tailnet)
         await stack.enter_async_context(outbound)
-        secrets_dir = SecretsDir(config.secrets_dir)
+        secrets_dir = SecretsDir(config.secrets_dir, tell=_skipped)
         await secrets_dir.start()
         ledger = Ledger(store, store.key, keep=config.ledger_keep)
         sweeper = Sweeper(store, lambda: ledger.keep)
@@ -132,6 +132,11 @@ async def running(config: Config, *, key_file: Path | None = None) -> AsyncItera
 
 async def _close_secrets(parts: Parts) -> None:
     await parts.secrets.close()
+
+
+def _skipped(count: int) -> None:
+    """Files below the secrets folder are not looked for. Their names are the owner's alone."""
+    logs.get().warning("notice", notice="secrets-file-skipped", times=count)
 
 
 def _differ(old: object, new: object, name: str) -> bool:

@@ -18,7 +18,8 @@ def look(config: Config) -> list[str]:
     skipped = asyncio.run(_read_secrets(config.secrets_dir))
     if not skipped:
         return []
-    return [f"{skipped} files below screen.secrets_dir are not looked for (too large, or no files)"]
+    why = "too short, too large, or no files"
+    return [f"{skipped} files below screen.secrets_dir are not looked for ({why})"]
 
 
 async def _read_secrets(path: str) -> int:

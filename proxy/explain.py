@@ -113,20 +113,20 @@ async def _tell(config: Config, path: str, name: str | None, body: bytes) -> Tol
             )
             beside = around.pieces((), matched.path, matched.query)
             asked = Request(body, dialect, upstream.leg, around=beside)
-            _conclude(told, await workshop.prepare(asked, document), nonces)
+            _conclude(told, await workshop.prepare(asked, document), nonces, body)
     except Refused as no:
         told.refused(no.code, said(no))
     return told
 
 
-def _conclude(told: Told, outgoing: Outgoing, nonces: _Nonces) -> None:
+def _conclude(told: Told, outgoing: Outgoing, nonces: _Nonces, body: bytes) -> None:
     decision = outgoing.decision
     told.frames, told.adopted = len(decision.frames), decision.adopted
     told.noted = decision.noted
     if (no := decision.refusal) is not None:
         told.blocked(no.code, said(Refused(no.code, findings=no.findings)), no.findings)
     elif outgoing.body is not None:
-        told.sent(nonces.hidden(outgoing.body), decision.observed)
+        told.sent(nonces.hidden(outgoing.body), body, decision.observed)
 
 
 def _upstream(config: Config, name: str | None, family: str, model: str) -> UpstreamSettings:

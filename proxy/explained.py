@@ -14,6 +14,7 @@ from policies.envelope import field_name
 from policies.provenance import trust_of
 from policies.screening import Screen, place
 from policies.settings import Policies
+from proxy.changes import changes
 
 HIDDEN = "-"
 """Stands for a name that is not told."""
@@ -23,7 +24,7 @@ HIDDEN = "-"
 class Told:
     """`verdict`: `allow`, `block`, `refuse` (the request itself is no good), `local` (it stays on
     this node and is not screened). `words` are the notice's. `noted`: what is told and decides
-    nothing. `body`: what would leave."""
+    nothing. `body`: what would leave; `changes`: how it differs from what the client sent."""
 
     leg: Leg | None = None
     verdict: str = "refuse"
@@ -35,6 +36,7 @@ class Told:
     adopted: int = 0
     noted: tuple[Finding, ...] = ()
     body: bytes | None = field(default=None, repr=False)
+    changes: Sequence[str] = field(default=(), repr=False)
 
     @property
     def goes(self) -> bool:
@@ -49,8 +51,10 @@ class Told:
         """The screen keeps it from leaving."""
         self.verdict, self.notice, self.words, self.findings = "block", code, words, findings
 
-    def sent(self, body: bytes, observed: tuple[Finding, ...]) -> None:
-        """`body` would be sent, whatever was `observed` in it. It is told only where it leaves."""
+    def sent(self, body: bytes, came: bytes, observed: tuple[Finding, ...]) -> None:
+        """`body` would be sent for the one that `came`, whatever was `observed` in it. It is told
+        only where it leaves."""
+        self.changes = changes(came, body)
         self.verdict = "local" if self.leg is Leg.LOCAL else "allow"
         self.notice = "adopted" if self.adopted else None
         self.findings, self.body = observed, None if self.leg is Leg.LOCAL else body
@@ -71,7 +75,7 @@ class Told:
         return text if self.body is None else f'{text[:-1]}, "body": {_text(self.body)}}}'
 
     def as_text(self) -> str:
-        """Lines for reading, then the body."""
+        """Lines for reading, what changes, then the body."""
         lines = [
             f"leg      {self.leg or HIDDEN}",
             f"verdict  {self.verdict}",
@@ -81,6 +85,8 @@ class Told:
             f"frames   {self.frames}, adopted {self.adopted}",
             *(f"{name:8} {shown}" for name, value in self.view.items() for shown in _lines(value)),
         ]
+        if self.goes:
+            lines += ["", "changes  " + ("" if self.changes else "none"), *self.changes]
         return "\n".join(lines if self.body is None else [*lines, "", _text(self.body)])
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from policies.screening import Screen
+from policies.screening import Screen, looked_for
 from proxy.errors import Refused
 
 INTERVAL = 1.0
@@ -39,7 +39,8 @@ class _Listing:
 class SecretsDir:
     """Follows the directory `path`; `""` stands for none, which leaves the rules alone.
 
-    `skipped` names the files that were too large or lead outside, relative to the directory.
+    `skipped` names the files that are not looked for, relative to the directory: too large, too
+    short, or leading outside. `tell` hears how many there are, once for each change.
     """
 
     def __init__(
@@ -48,6 +49,7 @@ class SecretsDir:
         *,
         interval: float = INTERVAL,
         build: Callable[[Mapping[str, bytes]], Screen] = Screen.build,
+        tell: Callable[[int], None] | None = None,
     ) -> None:
         self._root = Path(path) if path else None
         self._interval = interval
@@ -55,11 +57,14 @@ class SecretsDir:
         self._screen: Screen | None = None
         self._signature: tuple[Entry, ...] | None = None
         self._task: asyncio.Task[None] | None = None
+        self._tell = tell
+        self._told: tuple[str, ...] = ()
+        self._short: tuple[str, ...] = ()
         self.skipped: tuple[str, ...] = ()
 
     async def start(self) -> None:
         """Read everything once, then keep following. An unreadable directory does not raise."""
-        await asyncio.to_thread(self._look)
+        await self._look_and_tell()
         if self._root is not None:
             self._task = asyncio.create_task(self._follow(), name="secrets directory")
 
@@ -81,7 +86,14 @@ class SecretsDir:
     async def _follow(self) -> None:
         while True:
             await asyncio.sleep(self._interval)
-            await asyncio.to_thread(self._look)
+            await self._look_and_tell()
+
+    async def _look_and_tell(self) -> None:
+        await asyncio.to_thread(self._look)
+        if self.skipped != self._told:
+            self._told = self.skipped
+            if self._tell is not None and self.skipped:
+                self._tell(len(self.skipped))
 
     def _look(self) -> None:
         """Compare the directory with what was read last; read it again where they differ."""
@@ -91,7 +103,8 @@ class SecretsDir:
                 files = _contents(self._root, listing)
                 self._screen = self._build(files)
                 self._signature = listing.signature
-            self.skipped = listing.skipped
+                self._short = tuple(name for name, text in files.items() if not looked_for(text))
+            self.skipped = (*listing.skipped, *self._short)
         except (OSError, _Unreadable):
             # SECURITY: what cannot be read cannot be kept from leaving; no screen is in force.
             self._screen = self._signature = None

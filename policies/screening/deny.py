@@ -37,6 +37,11 @@ def literals(files: Mapping[str, bytes]) -> frozenset[bytes]:
     )
 
 
+def looked_for(content: bytes) -> bool:
+    """Whether there is anything in a file that can be told from ordinary text."""
+    return any(True for _ in _values(content))
+
+
 def _values(content: bytes) -> Iterator[bytes]:
     try:
         text = content.decode()

@@ -140,6 +140,23 @@ def test_it_reads_well_without_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert secret() not in told
 
 
+def test_what_changes_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    """Frames and the placed text as a difference; nothing where a body leaves as it came."""
+    config = settings("http://127.0.0.1:1")
+
+    def told(body: dict[str, Any]) -> str:
+        raw = json.dumps(body).encode()
+        assert explain(config, path="/v1/messages", upstream=None, body=raw, as_json=False) == 0
+        return capsys.readouterr().out
+
+    lines = told(BODIES["anthropic_messages"]("one\ntwo")).partition("changes")[2].splitlines()
+    added = [line[1:].strip() for line in lines if line.startswith("+")]
+    assert f"| [[TRANSOM_DATA nonce={'0' * 32} field=read_file]]" in added
+    assert f"| [[END_TRANSOM_DATA nonce={'0' * 32}]]" in added
+    assert "  | one" in {line[-7:] for line in lines if line.startswith(" ")}
+    assert "changes  none" in told({"model": "m", "messages": [{"role": "user", "content": "hi"}]})
+
+
 def test_an_upstream_that_is_not_there_is_a_usage_error(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

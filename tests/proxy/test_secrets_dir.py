@@ -239,3 +239,24 @@ async def test_the_last_screen_outlives_the_follower(tmp_path):
     await directory.close()
     await directory.close()
     assert denied(directory)
+
+
+async def test_files_that_are_not_looked_for_are_told_once(tmp_path):
+    """Too short, too large, or no secret at all: how many, once for each change, and no name."""
+    told: list[int] = []
+    (tmp_path / "good").write_text(SECRET)
+    (tmp_path / "short").write_text("true\n")
+    directory = SecretsDir(str(tmp_path), interval=0.02, tell=told.append)
+    await directory.start()
+    try:
+        assert (told, directory.skipped) == ([1], ("short",))
+        (tmp_path / "large").write_bytes(bytes(LARGEST + 1))
+        await until(lambda: len(told) == 2)
+        assert sorted(directory.skipped) == ["large", "short"]
+        (tmp_path / "short").write_text(OTHER)
+        (tmp_path / "large").unlink()
+        await until(lambda: directory.skipped == ())
+        await asyncio.sleep(0.1)
+        assert told == [1, 2]
+    finally:
+        await directory.close()

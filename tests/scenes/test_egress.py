@@ -6,6 +6,7 @@ import re
 import zlib
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -279,3 +280,19 @@ async def test_nothing_of_this_is_asked_on_a_local_leg(leg: Leg) -> None:
         answer = await stage.post("/api/chat", body, {"authorization": f"Bearer {KEY}"})
         assert answer.status == 200
         assert answer.headers["x-transom-leg"] == "local"
+
+
+async def test_files_that_are_not_looked_for_are_noticed_without_their_names(
+    tmp_path: Path,
+) -> None:
+    """One warning for a change of the secrets folder; what stands in it is nobody's business."""
+    (tmp_path / "shopping-list").write_text("milk")
+    async with staged(change=lambda config: replace(config, secrets_dir=str(tmp_path))) as stage:
+        (line,) = [
+            each for each in stage.events("notice") if each["notice"] == "secrets-file-skipped"
+        ]
+        assert (line["level"], line["times"]) == ("warning", 1)
+        assert "shopping" not in stage.log.getvalue()
+        assert (
+            await stage.post("/v1/messages", BODIES["anthropic_messages"]("milk"))
+        ).status == 200
