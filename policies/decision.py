@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Literal
 
 from policies.conversation import Address, Unit
+from policies.events import Event
 from policies.pins import Pins
 
 
@@ -123,7 +124,8 @@ class Decision:
     would be left. `placed`: texts of ours behind results.
     `observed`: findings that the owner chose only to watch. `clean`: digests of pieces newly found
     clean, to be remembered. `screened` is None on a local leg. `noted`: hidden characters and
-    forged openings in what is new; they are told, and nothing is decided by them.
+    forged openings in what is new; they are told, and nothing is decided by them. `events`: what
+    the owner counts.
     """
 
     leg: Leg
@@ -141,6 +143,7 @@ class Decision:
     clean: tuple[bytes, ...] = ()
     screened: Screened | None = None
     noted: tuple[Finding, ...] = ()
+    events: tuple[Event, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
