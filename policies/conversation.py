@@ -84,6 +84,7 @@ class Unit:
     inner: Address = ()
     digest: Callable[[], bytes] | None = field(default=None, repr=False, compare=False)
     span: tuple[int, int] | None = None
+    names: dict[object, bytes] = field(default_factory=dict, init=False, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +135,7 @@ class Conversation:
     `said(index)`: one digest per part of what a message says, however it is packed, worked out
     when it is asked for; `prompt`: the same, where a plain string stands in place of messages.
     `words(index)`: the texts that a user says in a message, with the way to each. `reminds`: the
-    dialect has a place for a text of ours behind results.
+    dialect has a place for a text of ours behind results. `names`: as with units.
     """
 
     dialect: str
@@ -154,3 +155,4 @@ class Conversation:
     words: Callable[[int], tuple[Strand, ...]] = field(repr=False, compare=False, default=_nothing)
     reminds: bool = False
     leans: tuple[tuple[str, str], ...] = ()
+    names: dict[object, bytes] = field(default_factory=dict, init=False, repr=False, compare=False)

@@ -20,8 +20,11 @@ def conversation_id(key: bytes, client: str, conversation: Conversation) -> byte
     """32 bytes for the conversation that begins as `conversation` does: with what the user said
     before the model first answered. Where no user speaks, all that stands there counts, and where
     nothing stands, all such bodies of a client are one conversation."""
-    common = (b"conversation", _bytes(client), _bytes(conversation.dialect))
-    return _digest(key, (*common, *_opening(conversation)))
+    about = (key, client)
+    if (name := conversation.names.get(about)) is None:
+        common = (b"conversation", _bytes(client), _bytes(conversation.dialect))
+        name = conversation.names[about] = _digest(key, (*common, *_opening(conversation)))
+    return name
 
 
 def run_id(key: bytes, client: str, conversation: Conversation, run: Run) -> bytes:
@@ -60,11 +63,8 @@ def unit_ids(
     """
     units = conversation.units
     standing = _standing(units)
-    common = (b"unit", _bytes(client), _bytes(conversation.dialect))
-    return {
-        number: _digest(key, (*common, *_unit(units[number], standing[number])))
-        for number in wanted
-    }
+    common = (key, client, conversation.dialect)
+    return {number: _unit_id(common, units[number], standing[number]) for number in wanted}
 
 
 def session_id(key: bytes, client: str, named: str, conversation: Conversation | None) -> bytes:
@@ -119,6 +119,15 @@ def _standing(units: Sequence[Unit]) -> list[int]:
     return standing
 
 
+def _unit_id(common: tuple[bytes, str, str], unit: Unit, standing: int) -> bytes:
+    about = (*common, standing)
+    if (name := unit.names.get(about)) is None:
+        key, client, dialect = common
+        kind = (b"unit", _bytes(client), _bytes(dialect))
+        name = unit.names[about] = _digest(key, (*kind, *_unit(unit, standing)))
+    return name
+
+
 def _unit(unit: Unit, standing: int) -> Iterator[bytes]:
     if unit.call:
         yield from (b"call", _bytes(unit.call), b"%d" % unit.part)
@@ -136,12 +145,12 @@ def _text(unit: Unit) -> bytes:
 
 
 def _digest(key: bytes, fields: Iterable[bytes]) -> bytes:
-    digest = hashlib.blake2b(key=key, digest_size=32, person=b"transom-identity")
+    parts: list[bytes] = []
     for value in fields:
         # SECURITY: without lengths two identities could run into the same bytes.
-        digest.update(len(value).to_bytes(8, "big"))
-        digest.update(value)
-    return digest.digest()
+        parts += (len(value).to_bytes(8, "big"), value)
+    name = hashlib.blake2b(b"".join(parts), key=key, digest_size=32, person=b"transom-identity")
+    return name.digest()
 
 
 def _bytes(text: str) -> bytes:

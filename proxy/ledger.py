@@ -7,7 +7,7 @@ dialect, what makes two units the same (`identity`) or what follows from what is
 
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from policies import pins as pinned
@@ -15,6 +15,7 @@ from policies.conversation import Conversation
 from policies.decision import Claimed, Decision, FrameRow, Remembered, Turn
 from policies.envelope.epoch import is_strange
 from policies.envelope.remind import beside
+from policies.provenance import Trust, trust_of
 from proxy.errors import Refused
 from proxy.ledger_keys import Keys, keys_of, run_names
 from proxy.state.base import Rows, StateError, Store
@@ -53,9 +54,8 @@ class Ledger:
         claimed for `client`, which is the configured name, never a credential. One read at most as
         long as everything was sent from here."""
         keys = keys_of(self._key, client, conversation)
-        found = await self._look(
-            [*keys.units.values()], [keys.conversation, *self._turns(keys, conversation)]
-        )
+        notes = [keys.conversation, *self._turns(keys, conversation)]
+        found = await self._look([*keys.units.values()], notes, self._claimed(keys, conversation))
         rows = {n: found.frames[one] for n, one in keys.units.items() if one in found.frames}
         turns = {at: Turn(found.notes[one]) for at, one in keys.turns.items() if one in found.notes}
         begun = found.notes.get(keys.conversation)
@@ -111,6 +111,20 @@ class Ledger:
             else keys.turns.values()
         )
 
+    def _claimed(self, keys: Keys, conversation: Conversation) -> frozenset[bytes]:
+        """Digests of units that are claimed anyhow if memory does not hold them: the claim tells
+        what the store knows of them, and until then nothing depends on it. No model has read them,
+        and the pins have them framed."""
+        hit = self._hits.get(keys.conversation)
+        envelope = _pins(hit[0]).envelope if hit is not None and isinstance(hit[0], str) else None
+        if envelope is None or not envelope.enabled:
+            return frozenset()
+        return frozenset(
+            digest
+            for unit, digest in zip(conversation.units, keys.units.values(), strict=True)
+            if not unit.answered and trust_of(unit.source, envelope.tools) is not Trust.OPERATOR
+        )
+
     async def _strange(
         self, client: str, conversation: Conversation, keys: Keys
     ) -> tuple[Mapping[int, FrameRow], tuple[int, ...]]:
@@ -140,15 +154,21 @@ class Ledger:
             notes[keys.anew(conversation.turn)] = names[newest]
         return notes
 
-    async def _look(self, frames: Sequence[bytes], notes: Sequence[bytes]) -> Rows:
-        """What is known under the digests, from memory if it holds them; one read at most."""
+    async def _look(
+        self,
+        frames: Sequence[bytes],
+        notes: Sequence[bytes],
+        claimed: Container[bytes] = frozenset(),
+    ) -> Rows:
+        """What is known under the digests, from memory if it holds them; one read at most, and none
+        where it lacks nothing but frames that are `claimed` anyhow."""
         refresh = min(DAY, self.keep / 2)
         since = self._clock() - refresh
         rows: dict[bytes, FrameRow] = {}
         texts: dict[bytes, str] = {}
         unknown_rows = self._hit(frames, since, rows, FrameRow)
         unknown_texts = self._hit(notes, since, texts, str)
-        if unknown_rows or unknown_texts:
+        if unknown_texts or not all(digest in claimed for digest in unknown_rows):
             try:
                 found = await self._store.read(unknown_rows, unknown_texts, refresh=refresh)
             except StateError as error:

@@ -56,7 +56,8 @@ class Store(Protocol):
 
     async def claim(self, frames: Iterable[Claim], notes: Iterable[NoteClaim] = ()) -> Rows:
         """Write each row unless its digest has one; one transaction. Returns, for every digest,
-        the row that holds: the first that was ever written, by whichever process.
+        the row that holds: the first that was ever written, by whichever process. It counts as
+        seen now.
 
         Where a note says something else already, nothing is written, frames neither: whoever claims
         has decided by what does not hold. What there is comes back."""

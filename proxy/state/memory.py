@@ -33,9 +33,10 @@ class _Table(Generic[Value]):
         return {digest: value for digest, (value, _) in found.items()}
 
     def claim(self, claims: Iterable[tuple[bytes, Value]], now: float) -> Mapping[bytes, Value]:
-        winners = {
-            digest: self._rows.setdefault(digest, (value, now))[0] for digest, value in claims
-        }
+        winners: dict[bytes, Value] = {}
+        for digest, value in claims:
+            winners[digest] = self._rows.get(digest, (value, now))[0]
+            self._rows[digest] = winners[digest], now
         while len(self._rows) > self._most:
             del self._rows[next(iter(self._rows))]
         return winners

@@ -18,6 +18,14 @@ _CHUNK = 500
 
 _FRAMES = "SELECT digest, seen, nonce, field, intro, kept, encode FROM frames WHERE digest IN "
 _NOTES = "SELECT digest, seen, value FROM conversations WHERE digest IN "
+_CLAIM_FRAME = """
+    INSERT INTO frames (digest, nonce, field, intro, kept, encode, seen)
+    VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (digest) DO UPDATE SET seen = excluded.seen
+"""
+_CLAIM_NOTE = """
+    INSERT INTO conversations (digest, value, seen) VALUES (?, ?, ?)
+    ON CONFLICT (digest) DO UPDATE SET seen = excluded.seen
+"""
 
 Value = TypeVar("Value")
 Stale = tuple[Sequence[bytes], Sequence[bytes]]
@@ -46,25 +54,22 @@ def insert(
     notes: Sequence[NoteClaim],
     now: int,
 ) -> Rows:
-    """Write what is not there yet; what holds for each digest. Nothing is written where a note says
-    something else already."""
+    """Write what is not there yet; what holds for each digest, which counts as seen now. Nothing is
+    written where a note says something else already."""
     digests = [digest for digest, _ in frames], [digest for digest, _ in notes]
     if notes:
         known, _ = select(connection, *digests)
         if any(known.notes.get(digest, text) != text for digest, text in notes):
             return known
     connection.executemany(
-        "INSERT OR IGNORE INTO frames (digest, nonce, field, intro, kept, encode, seen)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?)",
+        _CLAIM_FRAME,
         [
             (digest, bytes.fromhex(row.nonce), row.field, row.intro, row.kept, row.encode, now)
             for digest, row in frames
         ],
     )
-    connection.executemany(
-        "INSERT OR IGNORE INTO conversations (digest, value, seen) VALUES (?, ?, ?)",
-        [(digest, value, now) for digest, value in notes],
-    )
+    if notes:
+        connection.executemany(_CLAIM_NOTE, [(digest, value, now) for digest, value in notes])
     found, _ = select(connection, *digests)
     return found
 

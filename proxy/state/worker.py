@@ -53,12 +53,12 @@ class Worker:
             raise StateError("the state is closed")
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Result] = loop.create_future()
+        late = loop.call_later(self._deadline, _give_up, future)
         self._jobs.put(_Job(work, loop, future))
         try:
-            async with asyncio.timeout(self._deadline):
-                return await future
-        except TimeoutError:
-            raise StateError("the state did not answer in time") from None
+            return await future
+        finally:
+            late.cancel()
 
     def post(self, work: Callable[[sqlite3.Connection], object]) -> None:
         """Do `work` some time soon; nobody waits for it, and nobody misses it if it fails."""
@@ -116,6 +116,11 @@ class Worker:
                 connection.execute("ROLLBACK")
             raise
         return results
+
+
+def _give_up(future: asyncio.Future[Any]) -> None:
+    if not future.done():
+        future.set_exception(StateError("the state did not answer in time"))
 
 
 def _hand_over(job: _Job[Any], result: object, failure: StateError | None) -> None:

@@ -143,6 +143,17 @@ async def test_what_is_read_counts_as_seen(store: Store, clock: Clock) -> None:
     assert (dict(found.frames), dict(found.notes)) == ({digest(1): ROW}, {digest(1): "pins"})
 
 
+async def test_what_is_claimed_again_counts_as_seen(store: Store, clock: Clock) -> None:
+    """Whoever claims what was there already uses it, so it lives on."""
+    await store.claim([(digest(1), ROW), (digest(2), OTHER)], [(digest(1), "a"), (digest(2), "b")])
+    clock.now += DAY + 2
+    claimed = await store.claim([(digest(1), OTHER)], [(digest(1), "a")])
+    assert dict(claimed.frames) == {digest(1): ROW}
+    assert await store.expire(DAY) == 2
+    found = await store.read([digest(1), digest(2)], [digest(1), digest(2)])
+    assert (dict(found.frames), dict(found.notes)) == ({digest(1): ROW}, {digest(1): "a"})
+
+
 async def test_a_row_that_was_just_seen_is_not_written_again(store: Store, clock: Clock) -> None:
     """Within the time asked for a read leaves the day of the last use alone."""
     await store.claim([(digest(1), ROW)])

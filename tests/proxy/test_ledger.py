@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from policies.conversation import Conversation, Message, Origin, Run, Unit
 from policies.decision import Decision, Frame, FrameRow, Leg, Placed, Remembered, Turn
 from policies.pins import Pins
-from policies.settings import Envelope
+from policies.settings import Envelope, ToolRule
 from proxy.errors import Refused
 from proxy.identity import unit_ids
 from proxy.ledger import DAY, Ledger
@@ -49,7 +49,8 @@ def framed(rows: Iterable[FrameRow], known: Mapping[int, FrameRow] | None = None
 
 def begun(decision: Decision) -> Decision:
     """As with the first request of a conversation."""
-    return dataclasses.replace(decision, pins=Pins(Envelope()), turn=Turn.WITH)
+    pins = decision.pins or Pins(Envelope())
+    return dataclasses.replace(decision, pins=pins, turn=Turn.WITH)
 
 
 def row(number: int) -> FrameRow:
@@ -116,8 +117,8 @@ async def test_known_rows_need_no_read_and_no_transaction() -> None:
 
 
 async def test_a_turn_reads_and_writes_only_what_is_new() -> None:
-    """One batched read of what memory does not hold, one write of the new frames; all rows come
-    back in the order of the frames."""
+    """One write of the new frames, which also tells of those that somebody else has written; all
+    rows come back in the order of the frames."""
     store = Watched()
     ledger = Ledger(store, KEY)
     old = [dataclasses.replace(UNIT, call=f"c{number}") for number in range(5)]
@@ -127,8 +128,34 @@ async def test_a_turn_reads_and_writes_only_what_is_new() -> None:
     assert remembered.rows == {number: row(number) for number in range(5)}
     claimed = await ledger.claim("laptop", turn, framed(map(row, range(7)), remembered.rows))
     assert list(claimed.rows.items()) == [(number, row(number)) for number in range(7)]
-    assert (store.reads, store.writes) == ([(2, 0)], [(5, 2), (2, 0)])
+    assert (store.reads, store.writes) == ([], [(5, 2), (2, 0)])
     assert claimed.texts(turn.units) == dict.fromkeys(range(7), "text")
+
+
+@pytest.mark.parametrize(
+    ("unit", "pins", "read"),
+    [
+        ({}, Pins(Envelope()), False),
+        ({"answered": True}, Pins(Envelope()), True),
+        ({}, Pins(Envelope(tools=(ToolRule("read", trust="operator"),))), True),
+        ({}, Pins(Envelope(enabled=False)), True),
+    ],
+    ids=["claimed", "answered", "trusted", "off"],
+)
+async def test_only_what_is_claimed_anyhow_is_not_asked_for(
+    unit: dict[str, bool], pins: Pins, read: bool
+) -> None:
+    """A unit that a model has read, or that gets no frame, may have been framed by another process
+    or in another conversation: it keeps that frame, so it is asked for. A claim asks by itself."""
+    store = Watched()
+    await Ledger(store, KEY).claim("laptop", conversation(UNIT), framed([row(1)]))
+    ledger = Ledger(store, KEY)
+    await ledger.claim("laptop", conversation(), begun(Decision(Leg.CLOUD, pins=pins)))
+    turn = conversation(dataclasses.replace(UNIT, **unit))
+    remembered = await ledger.recall("laptop", turn)
+    assert remembered.rows == ({0: row(1)} if read else {})
+    assert store.reads == ([(1, 0)] if read else [])
+    assert (await ledger.claim("laptop", turn, framed([row(2)]))).rows == {0: row(1)}
 
 
 async def test_frames_need_not_cover_all_units() -> None:
@@ -240,7 +267,9 @@ async def test_the_memory_in_front_is_bounded_and_keeps_what_is_used() -> None:
     await ledger.recall("laptop", turns[0])
     await ledger.claim("laptop", turns[2], framed([row(2)]))
     for number in (0, 2, 1):
-        assert (await ledger.recall("laptop", turns[number])).rows == {0: row(number)}
+        read = dataclasses.replace(turns[number].units[0], answered=True)
+        turn = dataclasses.replace(turns[number], units=(read,))
+        assert (await ledger.recall("laptop", turn)).rows == {0: row(number)}
     assert store.reads == [(1, 0)]
 
 

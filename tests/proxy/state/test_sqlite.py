@@ -75,14 +75,14 @@ async def test_rows_and_key_outlive_the_process(path: Path) -> None:
 
 
 async def test_the_clock_is_the_one_that_was_given(path: Path) -> None:
-    """`seen` is whole seconds of the clock passed in, at the first write."""
+    """`seen` is whole seconds of the clock passed in, at the last use."""
     ticks = iter([1000.7, 2000.7])
     store = SqliteStore(path, clock=lambda: next(ticks))
     await store.claim([(DIGEST, ROW)])
     await store.claim([(DIGEST, ROW)])
     await store.close()
     with raw(path) as connection:
-        assert connection.execute("SELECT seen FROM frames").fetchall() == [(1000,)]
+        assert connection.execute("SELECT seen FROM frames").fetchall() == [(2000,)]
 
 
 async def test_wal_and_normal_synchronous(path: Path) -> None:
