@@ -22,11 +22,15 @@ __all__ = [
     "OPERATOR",
     "POLICY_TEXT",
     "POLICY_TEXTS",
+    "RESULT_LEFT_OUT",
     "reminder",
 ]
 
 LEFT_OUT: Final = "[reasoning left out by Transom]"
 """Stands in a message of the model that held nothing but thinking which had to go."""
+
+RESULT_LEFT_OUT: Final = "[result left out by Transom: call the tool again if it is needed]"
+"""Stands in place of what an earlier call found."""
 
 OPERATOR: Final = "[operator] "
 """Stands before words of the operator that are repeated."""
@@ -38,6 +42,7 @@ AUTHORED: Mapping[str, str] = MappingProxyType(
     {
         **{f"policy/{version}": text for version, text in POLICY_TEXTS.items()},
         "left-out/1": LEFT_OUT,
+        "result-left-out/1": RESULT_LEFT_OUT,
     }
 )
 """Name and version → text that is placed as it stands."""

@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Literal
 
 from policies.conversation import Address, Unit
+from policies.cut import Cut, Window
 from policies.events import Event
 from policies.pins import Pins
 
@@ -125,7 +126,8 @@ class Decision:
     `observed`: findings that the owner chose only to watch. `clean`: digests of pieces newly found
     clean, to be remembered. `screened` is None on a local leg. `noted`: hidden characters and
     forged openings in what is new; they are told, and nothing is decided by them. `events`: what
-    the owner counts.
+    the owner counts. `cut`: what of the conversation does not leave; `window` is to be remembered
+    of the current turn, None where nothing new is.
     """
 
     leg: Leg
@@ -144,6 +146,8 @@ class Decision:
     screened: Screened | None = None
     noted: tuple[Finding, ...] = ()
     events: tuple[Event, ...] = ()
+    cut: Cut | None = None
+    window: Window | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +157,7 @@ class Remembered:
     `rows`: unit number → its row, `late` the same in views that begin anew behind the unit.
     `turns`: first message of a turn → how it is read. `anew`: messages at which a view began anew
     within a turn. `placed`: unit number → text that stands beside it. `pins`: None before the first
-    request.
+    request. `windows`: first message of a turn → how much of the conversation its requests show.
     """
 
     rows: Mapping[int, FrameRow]
@@ -162,6 +166,7 @@ class Remembered:
     anew: tuple[int, ...] = ()
     placed: Mapping[int, str] = field(default_factory=dict)
     pins: Pins | None = None
+    windows: Mapping[int, Window] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

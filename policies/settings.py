@@ -74,9 +74,38 @@ class Egress:
     )
 
 
+Mode = Literal["strict", "dialogue", "off"]
+Strategy = Literal["drop", "elide"]
+
+
+@dataclass(frozen=True, slots=True)
+class Minimality:
+    """How much of a conversation leaves for a cloud model."""
+
+    mode: Mode = field(
+        default="off",
+        metadata=_help(
+            "What leaves beside system text and tools: strict, the current turn alone; dialogue, "
+            "also what operator and assistant said before; off, everything."
+        ),
+    )
+    strategy: Strategy = field(
+        default="drop",
+        metadata=_help(
+            "What becomes of earlier calls and their results: drop leaves them out, elide keeps "
+            "the pairs without their content."
+        ),
+    )
+    max_outbound_chars: int = field(
+        default=0,
+        metadata=_help("Most characters that may leave in one request; 0 is no cap."),
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Policies:
     """Everything that `decide` needs to be told."""
 
     envelope: Envelope = Envelope()
     egress: Egress = Egress()
+    minimality: Minimality = Minimality()
