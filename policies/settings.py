@@ -103,9 +103,56 @@ class Minimality:
 
 
 @dataclass(frozen=True, slots=True)
+class Limits:
+    """Bounds on one turn. Pairs are soft and hard; counts are reached, not passed. `tools`: globs
+    over tool names, each with whether such a tool writes; the first that matches wins, the defaults
+    of `policies.limits` come after them."""
+
+    max_turns: int = field(
+        default=100, metadata=_help("Most rounds of one turn; the soft limit is at 80 %.")
+    )
+    style: Literal["answer", "error"] = field(
+        default="answer",
+        metadata=_help(
+            "How a turn ends that went beyond a hard limit: with an answer that says so, at which "
+            "agents stop by themselves, or with an error."
+        ),
+    )
+    same_result: tuple[int, int] = field(
+        default=(5, 8),
+        metadata=_help("Equal calls with equal results, one after the other; soft and hard."),
+    )
+    polling: tuple[int, int] = field(
+        default=(40, 80),
+        metadata=_help("Equal calls with other results, one after the other; soft and hard."),
+    )
+    cycle: tuple[int, int] = field(
+        default=(3, 5),
+        metadata=_help("Repeats of two to four rounds, results included; soft and hard."),
+    )
+    read_only: tuple[int, int] = field(
+        default=(70, 90),
+        metadata=_help("Rounds that only read, since the turn began or a tool wrote."),
+    )
+    result_bytes: tuple[int, int] = field(
+        default=(4_000_000, 16_000_000),
+        metadata=_help("Size of all results of a turn; soft and hard."),
+    )
+    exempt: tuple[str, ...] = field(
+        default=(),
+        metadata=_help("Globs over tools that may be called again and again, such as debuggers."),
+    )
+    tools: tuple[tuple[str, bool], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Policies:
     """Everything that `decide` needs to be told."""
 
     envelope: Envelope = Envelope()
     egress: Egress = Egress()
+<<<<<<< HEAD
     minimality: Minimality = Minimality()
+=======
+    limits: Limits = Limits()
+>>>>>>> 300e5da (Write whole answers of ours in every dialect, and signs of life)

@@ -6,7 +6,7 @@ units are framed, nor where a body goes.
 
 from policies.conversation import Conversation
 from policies.decision import Claimed, Decision
-from proxy.dialects import errors
+from proxy.dialects import encoding, errors, finals
 from proxy.dialects.anthropic_content import read_message
 from proxy.dialects.facts import FactStore
 from proxy.dialects.framing import rendered
@@ -65,6 +65,27 @@ class AnthropicMessages:
     def stream_error(self, status: int, code: str, message: str) -> bytes:
         """See `Dialect.stream_error`."""
         return errors.anthropic_stream(status, code, message)
+
+    def encode(self, data: bytes, *, stream: bool) -> bytes:
+        """See `Dialect.encode`."""
+        return encoding.named(data) if stream else data
+
+    def final(
+        self,
+        text: str,
+        *,
+        model: str,
+        stream: bool,
+        key: str,
+        now: int,
+        asked: Document | None = None,
+    ) -> tuple[dict[str, str], bytes]:
+        """See `Dialect.final`."""
+        return finals.anthropic(text, model=model, stream=stream, key=key)
+
+    def keep_alive(self, *, begun: bool = True) -> bytes:
+        """See `Dialect.keep_alive`."""
+        return finals.ANTHROPIC_ALIVE
 
 
 def _policy_text(document: Document, text: str) -> list[Edit]:

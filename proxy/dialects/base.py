@@ -56,3 +56,30 @@ class Dialect(Protocol):
     def stream_error(self, status: int, code: str, message: str) -> bytes:
         """The same inside a stream that has begun: complete events, nothing must follow them."""
         ...
+
+    def encode(self, data: bytes, *, stream: bool) -> bytes:
+        """`data`, one JSON object, as one event of a stream; else as the body of a whole answer."""
+        ...
+
+    def final(
+        self,
+        text: str,
+        *,
+        model: str,
+        stream: bool,
+        key: str,
+        now: int,
+        asked: Document | None = None,
+    ) -> tuple[dict[str, str], bytes]:
+        """Headers and body of a complete answer of the model's side that says `text` and stops.
+
+        `stream`: as the events of a whole stream. `key`: letters and digits, of which the dialect
+        makes its own ids; `now`: Unix time in seconds; `asked`: the request's body, for what it
+        says of its answer. Raises `LookupError` where there is no conversation to end.
+        """
+        ...
+
+    def keep_alive(self, *, begun: bool = True) -> bytes:
+        """An event that says nothing and that clients take for a sign of life. `begun`: the first
+        event of the answer is out."""
+        ...

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from policies.conversation import Conversation, Origin, ToolCall
 from policies.decision import Claimed, Decision
-from proxy.dialects import errors
+from proxy.dialects import encoding, errors, finals
 from proxy.dialects.facts import FactStore
 from proxy.dialects.framing import rendered
 from proxy.dialects.glance import glance
@@ -87,6 +87,27 @@ class OllamaChat:
     def stream_error(self, status: int, code: str, message: str) -> bytes:
         """See `Dialect.stream_error`."""
         return errors.ollama_stream(status, code, message)
+
+    def encode(self, data: bytes, *, stream: bool) -> bytes:
+        """See `Dialect.encode`."""
+        return encoding.lined(data) if stream else data
+
+    def final(
+        self,
+        text: str,
+        *,
+        model: str,
+        stream: bool,
+        key: str,
+        now: int,
+        asked: Document | None = None,
+    ) -> tuple[dict[str, str], bytes]:
+        """See `Dialect.final`."""
+        return finals.ollama(text, model=model, stream=stream, now=now)
+
+    def keep_alive(self, *, begun: bool = True) -> bytes:
+        """See `Dialect.keep_alive`."""
+        return finals.OLLAMA_ALIVE
 
 
 def _member(key: str, node: Opened, notes: Notes) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from policies.conversation import Conversation, Origin, ToolCall
 from policies.decision import Claimed, Decision
-from proxy.dialects import errors
+from proxy.dialects import encoding, errors, finals
 from proxy.dialects.facts import FactStore
 from proxy.dialects.framing import rendered
 from proxy.dialects.glance import glance
@@ -93,6 +93,35 @@ class OpenAIChat:
     def stream_error(self, status: int, code: str, message: str) -> bytes:
         """See `Dialect.stream_error`."""
         return errors.chat_stream(status, code, message)
+
+    def encode(self, data: bytes, *, stream: bool) -> bytes:
+        """See `Dialect.encode`."""
+        return encoding.unnamed(data) if stream else data
+
+    def final(
+        self,
+        text: str,
+        *,
+        model: str,
+        stream: bool,
+        key: str,
+        now: int,
+        asked: Document | None = None,
+    ) -> tuple[dict[str, str], bytes]:
+        """See `Dialect.final`."""
+        usage = stream and _asks_usage(asked)
+        return finals.chat(text, model=model, stream=stream, key=key, now=now, usage=usage)
+
+    def keep_alive(self, *, begun: bool = True) -> bytes:
+        """See `Dialect.keep_alive`."""
+        return finals.COMMENT
+
+
+def _asks_usage(document: Document | None) -> bool:
+    """Whether the stream is to end with a chunk about tokens."""
+    options = document.root.get("stream_options") if document is not None else None
+    wanted = options.get("include_usage") if options is not None else None
+    return wanted is not None and wanted.raw == b"true"
 
 
 def tool_names(node: Opened, notes: Notes) -> None:

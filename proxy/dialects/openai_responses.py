@@ -6,7 +6,7 @@ units are framed, nor where a body goes.
 
 from policies.conversation import Conversation
 from policies.decision import Claimed, Decision
-from proxy.dialects import errors
+from proxy.dialects import encoding, errors, finals
 from proxy.dialects.facts import FactStore
 from proxy.dialects.framing import rendered
 from proxy.dialects.glance import glance
@@ -78,6 +78,27 @@ class OpenAIResponses:
     def stream_error(self, status: int, code: str, message: str) -> bytes:
         """See `Dialect.stream_error`."""
         return errors.responses_stream(status, code, message)
+
+    def encode(self, data: bytes, *, stream: bool) -> bytes:
+        """See `Dialect.encode`."""
+        return encoding.named(data) if stream else data
+
+    def final(
+        self,
+        text: str,
+        *,
+        model: str,
+        stream: bool,
+        key: str,
+        now: int,
+        asked: Document | None = None,
+    ) -> tuple[dict[str, str], bytes]:
+        """See `Dialect.final`."""
+        return finals.responses(text, model=model, stream=stream, key=key, now=now)
+
+    def keep_alive(self, *, begun: bool = True) -> bytes:
+        """See `Dialect.keep_alive`."""
+        return finals.RESPONSES_ALIVE if begun else finals.COMMENT
 
 
 def _policy_text(document: Document, conversation: Conversation, text: str) -> list[Edit]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from policies.conversation import Address, Conversation
 from policies.decision import Claimed, Decision
-from proxy.dialects import errors
+from proxy.dialects import encoding, errors, finals
 from proxy.dialects.glance import glance
 from proxy.dialects.view import member_piece
 from proxy.lazyjson import Document, Kind, Node
@@ -36,6 +36,8 @@ class PlainText:
     streams: bool
     _error: ErrorShape
     _stream_error: StreamErrorShape
+    _event: Callable[[bytes], bytes]
+    _alive: bytes
     _names: tuple[str, ...] = ("model",)
 
     def glance(self, document: Document) -> str:
@@ -85,6 +87,27 @@ class PlainText:
         """See `Dialect.stream_error`."""
         return self._stream_error(status, code, message)
 
+    def encode(self, data: bytes, *, stream: bool) -> bytes:
+        """See `Dialect.encode`."""
+        return self._event(data) if stream else data
+
+    def final(
+        self,
+        text: str,
+        *,
+        model: str,
+        stream: bool,
+        key: str,
+        now: int,
+        asked: Document | None = None,
+    ) -> tuple[dict[str, str], bytes]:
+        """See `Dialect.final`; here is none: these endpoints answer in shapes of their own."""
+        raise LookupError(self.name)
+
+    def keep_alive(self, *, begun: bool = True) -> bytes:
+        """See `Dialect.keep_alive`."""
+        return self._alive
+
 
 def _text(node: Node | None) -> str:
     return (node.text() or "") if node is not None else ""
@@ -109,15 +132,31 @@ def _unreadable(item: Node) -> bool:
 
 
 ANTHROPIC = PlainText(
-    "plain_text_anthropic", "anthropic", False, errors.anthropic, errors.anthropic_stream
+    "plain_text_anthropic",
+    "anthropic",
+    False,
+    errors.anthropic,
+    errors.anthropic_stream,
+    encoding.named,
+    finals.ANTHROPIC_ALIVE,
 )
-OPENAI = PlainText("plain_text_openai", "openai", False, errors.openai, errors.chat_stream)
+OPENAI = PlainText(
+    "plain_text_openai",
+    "openai",
+    False,
+    errors.openai,
+    errors.chat_stream,
+    encoding.unnamed,
+    finals.COMMENT,
+)
 OLLAMA = PlainText(
     "plain_text_ollama",
     "ollama",
     True,
     errors.ollama,
     errors.ollama_stream,
+    encoding.lined,
+    finals.OLLAMA_GENERATE_ALIVE,
     # `/api/show` takes the older word, too (Ollama's `server/routes.go`), and sends the whole body
     # to its cloud where that is the name of a model there.
     ("model", "name"),
