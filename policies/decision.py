@@ -146,15 +146,10 @@ class Decision:
     `observed`: findings that the owner chose only to watch. `clean`: digests of pieces newly found
     clean, to be remembered. `screened` is None on a local leg. `noted`: hidden characters and
     forged openings in what is new; they are told, and nothing is decided by them. `events`: what
-<<<<<<< HEAD
     the owner counts. `cut`: what of the conversation does not leave; `window` is to be remembered
-    of the current turn, None where nothing new is.
-=======
-    the owner counts.
-    forged openings in what is new; they are told, and nothing is decided by them. `tool_use`: the
-    model may call tools; where not, `stops` is the notice that says why. `notes`: texts of ours
-    about a loop. `final`: what is answered in place of a model; nothing goes upstream.
->>>>>>> 300e5da (Write whole answers of ours in every dialect, and signs of life)
+    of the current turn, None where nothing new is. `tool_use`: the model may call tools; where
+    not, `stops` is the notice that says why. `notes`: texts of ours about a loop. `final`: what is
+    answered in place of a model; nothing goes upstream.
     """
 
     leg: Leg
@@ -173,15 +168,12 @@ class Decision:
     screened: Screened | None = None
     noted: tuple[Finding, ...] = ()
     events: tuple[Event, ...] = ()
-<<<<<<< HEAD
     cut: Cut | None = None
     window: Window | None = None
-=======
     tool_use: bool = True
     stops: str = ""
     notes: tuple[Note, ...] = ()
     final: Final | None = None
->>>>>>> 300e5da (Write whole answers of ours in every dialect, and signs of life)
 
 
 @dataclass(frozen=True, slots=True)

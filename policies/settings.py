@@ -151,8 +151,5 @@ class Policies:
 
     envelope: Envelope = Envelope()
     egress: Egress = Egress()
-<<<<<<< HEAD
     minimality: Minimality = Minimality()
-=======
     limits: Limits = Limits()
->>>>>>> 300e5da (Write whole answers of ours in every dialect, and signs of life)
