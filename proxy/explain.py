@@ -25,7 +25,7 @@ from proxy.outgoing import Outgoing, Request, Workshop, look, open_body
 from proxy.refusals import said
 from proxy.routes import choose
 from proxy.secrets_dir import SecretsDir
-from proxy.state import StateRefused, Store, open_store
+from proxy.state import FrameStore, StateRefused, open_store
 from proxy.state.base import Claim, NoteClaim, Rows
 
 FINE, NOT_FINE, WRONG = 0, 1, 2
@@ -52,7 +52,7 @@ def explain(config: Config, *, path: str, upstream: str | None, body: bytes, as_
 class _Untouched:
     """A store that is read and never written: whoever claims wins, and nobody will know of it."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: FrameStore) -> None:
         self._store = store
 
     @property
@@ -146,7 +146,7 @@ async def _screens(config: Config) -> AsyncIterator[SecretsDir]:
 
 
 @asynccontextmanager
-async def _state(config: Config) -> AsyncIterator[Store]:
+async def _state(config: Config) -> AsyncIterator[FrameStore]:
     """What a node on this machine remembers, to be read; an empty memory where there is none."""
     there = await asyncio.to_thread(Path(config.state_url.removeprefix("sqlite://")).exists)
     key_file = os.environ.get("TRANSOM_STATE_KEY_FILE")

@@ -18,7 +18,7 @@ from policies.envelope.remind import beside
 from policies.provenance import Trust, trust_of
 from proxy.errors import Refused
 from proxy.ledger_keys import Keys, keys_of, run_names
-from proxy.state.base import Rows, StateError, Store
+from proxy.state.base import FrameStore, Rows, StateError
 
 MOST_HITS = 16_384
 """Rows kept in memory, some 8 MB: a long conversation needs no read."""
@@ -35,7 +35,7 @@ class Ledger:
 
     def __init__(
         self,
-        store: Store,
+        store: FrameStore,
         key: bytes,
         *,
         keep: float = 45 * DAY,

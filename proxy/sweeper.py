@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Callable
 
 from proxy import logs
-from proxy.state.base import StateError, Store
+from proxy.state.base import FrameStore, StateError
 
 INTERVAL = 3600.0
 """Seconds between two rounds; `ledger.keep` is at least that long."""
@@ -20,7 +20,7 @@ class Sweeper:
     last use, asked anew for each round."""
 
     def __init__(
-        self, store: Store, keep: Callable[[], float], *, interval: float = INTERVAL
+        self, store: FrameStore, keep: Callable[[], float], *, interval: float = INTERVAL
     ) -> None:
         self._store = store
         self._keep = keep

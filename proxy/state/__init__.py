@@ -6,9 +6,9 @@ Owns the choice by URL scheme; a backend is one file and one line here. It must 
 import time
 from pathlib import Path
 
-from proxy.state.base import Clock, StateError, StateRefused, Store
+from proxy.state.base import Book, Clock, FrameStore, StateError, StateRefused, Store
 
-__all__ = ["StateError", "StateRefused", "Store", "open_store"]
+__all__ = ["Book", "FrameStore", "StateError", "StateRefused", "Store", "open_store"]
 
 
 def open_store(url: str, *, key_file: Path | None = None, clock: Clock = time.time) -> Store:

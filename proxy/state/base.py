@@ -9,6 +9,15 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from policies.decision import FrameRow
+from proxy.state.book import (
+    AuditRow,
+    EventRow,
+    NoticeRow,
+    Page,
+    SessionRow,
+    Taken,
+    Written,
+)
 
 KEY_BYTES = 32
 
@@ -38,8 +47,9 @@ class Rows:
     notes: Mapping[bytes, str] = field(default_factory=dict, repr=False)
 
 
-class Store(Protocol):
-    """What is remembered. All methods raise `StateError` when it cannot be done in time."""
+class FrameStore(Protocol):
+    """What must read the same next turn. All methods raise `StateError` when it cannot be done in
+    time."""
 
     @property
     def key(self) -> bytes:
@@ -64,10 +74,57 @@ class Store(Protocol):
         ...
 
     async def expire(self, keep: float) -> int:
-        """Forget all rows that were last seen more than `keep` seconds ago, a bounded number in one
+        """Forget all rows that were last seen more than `keep` seconds ago, notices that nobody has
+        acknowledged aside, and the oldest of a table that holds too many; a bounded number in one
         transaction. Returns how many went; call again until none does."""
         ...
 
     async def close(self) -> None:
         """Finish what was begun and let go of all files and threads. May be called twice."""
         ...
+
+
+class Book(Protocol):
+    """What is written down for the owner. All methods raise `StateError`, likewise."""
+
+    async def take(
+        self, key: str, now: float, capacity: float, refill: float, count: int = 1
+    ) -> Taken:
+        """Take `count` tokens, all or none, from the bucket `key`, which holds `capacity` at most,
+        was full before its first use and gets `refill` a second. `now`: seconds since 1970. Exact
+        among all who share the state."""
+        ...
+
+    async def record(self, page: Page) -> Written:
+        """Write down what happened, in one transaction; once this returns it is not lost."""
+        ...
+
+    async def events(self, since: float = 0.0, limit: int = 1000) -> tuple[EventRow, ...]:
+        """The newest events that were seen since a time, the newest last; likewise below."""
+        ...
+
+    async def notices(self, *, acked: bool = False, limit: int = 1000) -> tuple[NoticeRow, ...]:
+        """Notices that nobody has acknowledged; with `acked` all of them."""
+        ...
+
+    async def counters(self) -> Mapping[str, int]:
+        """Every counter that is not nought, by name."""
+        ...
+
+    async def audit(
+        self, *, after: int = 0, since: float = 0.0, limit: int = 1000
+    ) -> tuple[AuditRow, ...]:
+        """Rows of the audit with a higher number than `after`."""
+        ...
+
+    async def sessions(self, limit: int = 1000) -> tuple[SessionRow, ...]:
+        """Sessions."""
+        ...
+
+    async def ack(self, number: int) -> bool:
+        """Acknowledge the notice with this `id`; False where there is none that was not."""
+        ...
+
+
+class Store(FrameStore, Book, Protocol):
+    """All that is remembered."""

@@ -11,6 +11,16 @@ from typing import Generic, TypeVar
 
 from policies.decision import FrameRow
 from proxy.state.base import KEY_BYTES, Claim, Clock, NoteClaim, Rows, StateError
+from proxy.state.book import (
+    AuditRow,
+    EventRow,
+    NoticeRow,
+    Page,
+    SessionRow,
+    Taken,
+    Written,
+)
+from proxy.state.memory_book import MemoryBook
 
 MOST = 200_000
 """Rows that are kept in each table, some 60 MB; beyond it the oldest go."""
@@ -56,6 +66,7 @@ class MemoryStore:
         self._clock = clock
         self._frames: _Table[FrameRow] = _Table(most)
         self._notes: _Table[str] = _Table(most)
+        self._book = MemoryBook()
         self._open = True
 
     @property
@@ -78,11 +89,48 @@ class MemoryStore:
 
     async def expire(self, keep: float) -> int:
         before = self._now() - keep
-        return self._frames.expire(before) + self._notes.expire(before)
+        gone = self._frames.expire(before) + self._notes.expire(before)
+        return gone + self._book.delete(before)
+
+    async def take(
+        self, key: str, now: float, capacity: float, refill: float, count: int = 1
+    ) -> Taken:
+        self._now()
+        return self._book.take(key, now, capacity, refill, count)
+
+    async def record(self, page: Page) -> Written:
+        return self._book.write(page, self._now())
+
+    async def events(self, since: float = 0.0, limit: int = 1000) -> tuple[EventRow, ...]:
+        self._now()
+        return self._book.events(since, limit)
+
+    async def notices(self, *, acked: bool = False, limit: int = 1000) -> tuple[NoticeRow, ...]:
+        self._now()
+        return self._book.notices(acked, limit)
+
+    async def counters(self) -> Mapping[str, int]:
+        self._now()
+        return self._book.counters()
+
+    async def audit(
+        self, *, after: int = 0, since: float = 0.0, limit: int = 1000
+    ) -> tuple[AuditRow, ...]:
+        self._now()
+        return self._book.audit(after, since, limit)
+
+    async def sessions(self, limit: int = 1000) -> tuple[SessionRow, ...]:
+        self._now()
+        return self._book.sessions(limit)
+
+    async def ack(self, number: int) -> bool:
+        self._now()
+        return self._book.ack(number)
 
     async def close(self) -> None:
         self._open = False
         self._frames, self._notes = _Table(0), _Table(0)
+        self._book = MemoryBook()
 
     def _now(self) -> float:
         if not self._open:

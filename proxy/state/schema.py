@@ -10,6 +10,7 @@ import sqlite3
 from pathlib import Path
 
 from proxy.state.base import StateRefused
+from proxy.state.book_rows import TABLES
 
 APPLICATION_ID = 0x5452_4E53
 """Marks the file as ours (`PRAGMA application_id`)."""
@@ -41,6 +42,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         ) WITHOUT ROWID""",
         "CREATE INDEX conversations_seen ON conversations (seen)",
     ),
+    tuple(TABLES.split(";")),
 )
 
 

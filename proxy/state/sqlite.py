@@ -9,11 +9,20 @@ import contextlib
 import os
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from proxy.state import rows
+from proxy.state import book_rows, rows
 from proxy.state.base import Claim, Clock, NoteClaim, Rows, StateRefused
+from proxy.state.book import (
+    AuditRow,
+    EventRow,
+    NoticeRow,
+    Page,
+    SessionRow,
+    Taken,
+    Written,
+)
 from proxy.state.keyfile import load_key
 from proxy.state.schema import migrate
 from proxy.state.worker import Worker
@@ -68,7 +77,40 @@ class SqliteStore:
 
     async def expire(self, keep: float) -> int:
         before = int(self._clock() - keep)
-        return await self._writer.call(lambda connection: rows.delete(connection, before))
+        return await self._writer.call(
+            lambda db: rows.delete(db, before) + book_rows.delete(db, before)
+        )
+
+    async def take(
+        self, key: str, now: float, capacity: float, refill: float, count: int = 1
+    ) -> Taken:
+        return await self._writer.call(
+            lambda db: book_rows.take(db, key, now, capacity, refill, count)
+        )
+
+    async def record(self, page: Page) -> Written:
+        now = self._clock()
+        return await self._writer.call(lambda db: book_rows.write(db, page, now))
+
+    async def events(self, since: float = 0.0, limit: int = 1000) -> tuple[EventRow, ...]:
+        return await self._reader.call(lambda db: book_rows.events(db, since, limit))
+
+    async def notices(self, *, acked: bool = False, limit: int = 1000) -> tuple[NoticeRow, ...]:
+        return await self._reader.call(lambda db: book_rows.notices(db, acked, limit))
+
+    async def counters(self) -> Mapping[str, int]:
+        return await self._reader.call(book_rows.counters)
+
+    async def audit(
+        self, *, after: int = 0, since: float = 0.0, limit: int = 1000
+    ) -> tuple[AuditRow, ...]:
+        return await self._reader.call(lambda db: book_rows.audit(db, after, since, limit))
+
+    async def sessions(self, limit: int = 1000) -> tuple[SessionRow, ...]:
+        return await self._reader.call(lambda db: book_rows.sessions(db, limit))
+
+    async def ack(self, number: int) -> bool:
+        return await self._writer.call(lambda db: book_rows.ack(db, number))
 
     async def close(self) -> None:
         await self._reader.close()
