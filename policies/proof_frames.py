@@ -43,15 +43,34 @@ class Frames:
 
     def __init__(self, claimed: Claimed, texts: Mapping[int, str]) -> None:
         self._texts = texts
-        self._open: dict[FrameRow, list[int]] = {}
-        for number in sorted(claimed.rows):
-            self._open.setdefault(claimed.rows[number], []).append(number)
+        self._rows = claimed.rows
+        self._numbers = sorted(claimed.rows)
+        self._waiting: dict[FrameRow, list[int]] | None = None
         self.met: list[tuple[FrameRow, str]] = []
 
     @property
     def left(self) -> bool:
         """Whether a claimed frame was not met."""
         return bool(self._open)
+
+    @property
+    def _open(self) -> dict[FrameRow, list[int]]:
+        if self._waiting is None:
+            self._waiting = {}
+            for number in self._numbers:
+                self._waiting.setdefault(self._rows[number], []).append(number)
+        return self._waiting
+
+    def begin_with(self, known: Met) -> bool:
+        """As `meet_again`, for the frames of a whole history: mostly they are the first ones."""
+        count, rows, texts = len(known), self._rows, self._texts
+        if self._waiting is None and not self.met:
+            first = self._numbers[:count]
+            if tuple([(rows[number], texts.get(number)) for number in first]) == known:
+                self.met = [*known]
+                self._numbers = self._numbers[count:]
+                return True
+        return self.meet_again(known)
 
     def meet(self, came: str, sent: str) -> bool:
         """`sent` is a frame around `came` that was claimed and not met before; it is met now."""

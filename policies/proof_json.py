@@ -48,11 +48,29 @@ def members(body: bytes) -> Members:
     found = tuple((key, bytes(raw)) for key, raw in quick.items())
     # The fast reader passes over a key that stands twice. What it gave must stand in the body one
     # after the other and nothing else; where white space or escapes forbid that, it is read slowly.
-    if not _accounts_for(found, body.strip(WHITE)):
+    if offsets(found, body.strip(WHITE)) is None:
         found = tuple(_slowly(text))
     if len({key.casefold() for key, _ in found}) != len(found):
         raise ValueError("a key stands twice")
     return found
+
+
+def offsets(found: Members, body: bytes) -> list[int] | None:
+    """Where each value of these members begins in the object `body`; None unless that is they and
+    nothing else, written in one of the two usual ways."""
+    for comma, colon in ((b",", b":"), (b", ", b": ")):
+        at, before = 1, b""
+        starts: list[int] = []
+        for key, raw in found:
+            head = b'%b"%b"%b' % (before, key.encode(), colon)
+            if not (body.startswith(head, at) and body.startswith(raw, at + len(head))):
+                break
+            starts.append(at + len(head))
+            at, before = starts[-1] + len(raw), comma
+        else:
+            if body[at:] == b"}":
+                return starts
+    return None
 
 
 def identical(one: object, two: object) -> bool:
@@ -87,21 +105,6 @@ _READER = json.JSONDecoder(
     parse_int=Number,
     parse_constant=_refuse_constant,
 )
-
-
-def _accounts_for(found: Members, body: bytes) -> bool:
-    """Whether the object `body` is these members, written in one of the two usual ways."""
-    for comma, colon in ((b",", b":"), (b", ", b": ")):
-        at, before = 1, b""
-        for key, raw in found:
-            head = b'%b"%b"%b' % (before, key.encode(), colon)
-            if not (body.startswith(head, at) and body.startswith(raw, at + len(head))):
-                break
-            at, before = at + len(head) + len(raw), comma
-        else:
-            if body[at:] == b"}":
-                return True
-    return False
 
 
 def _slowly(text: str) -> Iterator[tuple[str, bytes]]:

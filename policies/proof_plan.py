@@ -32,7 +32,7 @@ class Planned:
 
     def ways(self, key: str, index: int) -> list[Address]:
         """The ways, from that message down, to what is left out; an empty one for all of it."""
-        return sorted(self._ways.get((key, index), ()), key=repr)
+        return sorted(self._ways.get((key, index), ()), key=repr) if self._ways else []
 
     def behind(self, index: int) -> Sequence[Placed]:
         """The texts behind that message."""

@@ -76,9 +76,11 @@ class Values:
 
     def is_authored(self, value: object) -> bool:
         """Every text in it is one of ours, and there is at least one."""
-        texts = list(leaves(value))
-        authored = any(text in self.authored for text in texts) and all(
-            text in self.authored or text in WRAPPING or text in _ROLES for text in texts
-        )
+        authored = False
+        for text in leaves(value):
+            if text in self.authored:
+                authored = True
+            elif text not in WRAPPING and text not in _ROLES:
+                return False
         self.placed += authored
         return authored

@@ -6,22 +6,33 @@ checks: own JSON reading, own idea of a frame, no dialect. It must not repair an
 
 What was proved once need not be opened again: a mark is the SHA-256 of a client's message and of
 what it leaves as, so it fits no other pair, and it counts only while every frame that it stands for
-is claimed, for the same texts, by the request at hand.
+is claimed, for the same texts, by the request at hand. Of a long history even less is looked at:
+see `proof_beginnings`.
 """
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, NoReturn, Protocol, final
 
 from policies import proof_json as own
 from policies.conversation import Address
 from policies.decision import Claimed, Screened
+from policies.proof_beginnings import Asked, Beginning, Last, Rest, beginning, rest
 from policies.proof_frames import Frames, Met
 from policies.proof_plan import Planned, is_thinking, repeats, says
 from policies.proof_reading import ProofFailed, less, members, parsed, shown
 from policies.proof_values import Values
 
-__all__ = ["Cleared", "Mark", "Marks", "ProofFailed", "nothing_to_prove", "prove", "unread"]
+__all__ = [
+    "Beginning",
+    "Cleared",
+    "Mark",
+    "Marks",
+    "ProofFailed",
+    "nothing_to_prove",
+    "prove",
+    "unread",
+]
 
 _LISTS = ("messages", "input")
 _SYSTEM = ("system", "instructions")
@@ -64,15 +75,22 @@ class Marks(Protocol):
 @final
 class Cleared:
     """A body that may leave for a cloud. `reason` is empty for a proven one, else why it went
-    unread. `marks` are new, for later proofs. Only this module makes them."""
+    unread. `marks` are new, for later proofs, and so is `beginning`. Only this module makes them.
+    """
 
-    __slots__ = ("body", "marks", "reason")
+    __slots__ = ("beginning", "body", "marks", "reason")
     body: bytes
     reason: str
     marks: tuple[Mark, ...]
+    beginning: Beginning | None
 
     def __init__(
-        self, token: object, body: bytes, reason: str, marks: tuple[Mark, ...] = ()
+        self,
+        token: object,
+        body: bytes,
+        reason: str,
+        marks: tuple[Mark, ...] = (),
+        beginning: Beginning | None = None,
     ) -> None:
         # SECURITY: the token is private to this module; no other code can clear a body.
         if token is not _TOKEN:
@@ -80,6 +98,7 @@ class Cleared:
         object.__setattr__(self, "body", body)
         object.__setattr__(self, "reason", reason)
         object.__setattr__(self, "marks", marks)
+        object.__setattr__(self, "beginning", beginning)
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError("a cleared body is never changed")
@@ -110,9 +129,10 @@ def prove(
     screened: Screened,
     texts: Mapping[int, str],
     claimed: Claimed,
-    authored: Container[str],
+    authored: Collection[str],
     marks: Marks = _NO_MARKS,
     planned: Planned = _NO_PLAN,
+    begun: Beginning | None = None,
 ) -> Cleared:
     """Check `body` against what the client sent and what was decided; the only way to `Cleared`.
 
@@ -121,12 +141,16 @@ def prove(
     units' texts) and nothing else changed; beside them only `authored` texts, and what is `planned`
     to be placed or left out. Each must have a digest in `screened`: SHA-256 over `member:<key>\\0`
     or `message\\0` and its bytes. Every claimed frame must be there. `marks` are those of earlier
-    proofs; new ones are in `Cleared.marks`. Raises `ProofFailed` with the place that is not
-    accounted for.
+    proofs, `begun` is the beginning that may be the one of these bodies; new ones are in `Cleared`.
+    Raises `ProofFailed` with the place that is not accounted for.
     """
-    proof = _Proof(screened, Frames(claimed, texts), authored, marks, planned)
-    proof.bodies(client_body, body)
-    return Cleared(_TOKEN, body, "", tuple(proof.made))
+    frames, ours = Frames(claimed, texts), frozenset(authored)
+    bodies, asked = (client_body, body), Asked(screened.digests, planned, ours)
+    left = rest(bodies, begun, asked, frames)
+    proof = _Proof(screened, frames, ours, marks, planned, left)
+    lists = proof.bodies()
+    new = None if proof.last is None else beginning(left, bodies, lists, proof.last, asked)
+    return Cleared(_TOKEN, body, "", tuple(proof.made), new)
 
 
 class _Proof:
@@ -136,9 +160,10 @@ class _Proof:
         self,
         screened: Screened,
         frames: Frames,
-        authored: Container[str],
+        authored: frozenset[str],
         marks: Marks,
         planned: Planned,
+        left: Rest,
     ) -> None:
         self.digests = screened.digests
         self.frames = frames
@@ -147,9 +172,11 @@ class _Proof:
         self.planned = planned
         self.texts = [*planned.placed]
         self.made: list[Mark] = []
+        self.rest = left
+        self.last: Last | None = None
 
-    def bodies(self, came_body: bytes, sent_body: bytes) -> None:
-        came, sent = members(came_body), members(sent_body)
+    def bodies(self) -> tuple[own.Members, own.Members]:
+        came, sent = members(self.rest.came), members(self.rest.sent)
         met = 0
         for key, raw in sent:
             if met < len(came) and came[met][0] == key:
@@ -163,6 +190,7 @@ class _Proof:
             raise ProofFailed("a frame that was claimed")
         if self.texts:
             raise ProofFailed("a text that was placed")
+        return came, sent
 
     def member(self, key: str, came: bytes, sent: bytes) -> None:
         if key in _LISTS and came[:1] == sent[:1] == b"[" and self.listed(key, came, sent):
@@ -186,27 +214,34 @@ class _Proof:
         return True
 
     def messages(self, key: str, came: Sequence[bytes], sent: Sequence[bytes]) -> None:
-        met = 0
-        for number, raw in enumerate(sent):
+        begun = self.rest.begun
+        skipped, before = self.rest.skipped if begun and begun.key == key else (0, 0)
+        met, seen = 0, set[bytes]()
+        for number, raw in enumerate(sent, before):
             at = f"{key}[{number}]"
             if self.repeated(key, came, met - 1, raw, at):
                 continue
-            met = self.passed_over(key, came, met)
+            met = self.passed_over(key, came, skipped, met)
             expected = came[met] if met < len(came) else b""
             digest = own.digest(b"message\0", expected)
-            ways = self.planned.ways(key, met)
+            ways = self.planned.ways(key, skipped + met)
+            first = len(self.frames.met)
             if (raw != expected or ways) and not self.message(digest, expected, raw, at, ways):
                 continue
             if met == len(came) or digest not in self.digests:
                 raise ProofFailed(at)
             met += 1
-        if (met := self.passed_over(key, came, met)) < len(came):
-            raise ProofFailed(f"{key}[{met}]")
+            if met == len(came) and number - before + 1 == len(sent):
+                read = (expected, met - 1), (raw, number - before)
+                self.last = Last(key, *read, frozenset(seen), tuple(self.frames.met[:first]))
+            seen.add(digest)
+        if (met := self.passed_over(key, came, skipped, met)) < len(came):
+            raise ProofFailed(f"{key}[{skipped + met}]")
 
-    def passed_over(self, key: str, came: Sequence[bytes], met: int) -> int:
+    def passed_over(self, key: str, came: Sequence[bytes], skipped: int, met: int) -> int:
         """The next message that is not left out as a whole."""
-        while met < len(came) and self.planned.ways(key, met) == [()]:
-            at = f"{key}[{met}]"
+        while met < len(came) and self.planned.ways(key, skipped + met) == [()]:
+            at = f"{key}[{skipped + met}]"
             # SECURITY: a plan that leaves out a result or an order is a bug of ours.
             if not is_thinking(parsed(came[met], at)):
                 raise ProofFailed(at)

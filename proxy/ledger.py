@@ -17,6 +17,7 @@ from policies.envelope.epoch import is_strange
 from policies.envelope.remind import beside
 from policies.provenance import Trust, trust_of
 from proxy.errors import Refused
+from proxy.identity import conversation_id
 from proxy.ledger_keys import Keys, keys_of, run_names
 from proxy.state.base import FrameStore, Rows, StateError
 
@@ -93,6 +94,10 @@ class Ledger:
             return Claimed({}, agreed=False)
         rows.update({number: winners.frames[digest] for number, digest in digests.items()})
         return Claimed({frame.unit: rows[frame.unit] for frame in decision.frames})
+
+    def root(self, client: str, conversation: Conversation) -> bytes:
+        """What the conversation is called, whatever its turn."""
+        return conversation_id(self._key, client, conversation)
 
     @staticmethod
     def unclaimed(decision: Decision) -> Claimed:

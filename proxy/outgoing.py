@@ -14,7 +14,7 @@ from policies.conversation import Conversation, Piece
 from policies.decide import UNASKED, Watch, decide, looks_inside
 from policies.decision import Claimed, Decision, FrameRow, Leg, Remembered
 from policies.proof_plan import Planned
-from policies.prove import Cleared, Mark, ProofFailed, prove
+from policies.prove import Beginning, Cleared, Mark, ProofFailed, prove
 from policies.screening import Own, Screen
 from policies.settings import Policies
 from proxy.apart import Apart
@@ -31,6 +31,8 @@ PROVED_BYTES = 32 * 1024 * 1024
 """Bound of what is remembered of earlier proofs, texts included, though others hold them too."""
 
 Proved = Memory[bytes, Mark]
+Begun = Memory[tuple[bytes, bytes], Beginning]
+_HEAD = 128  # bytes by which bodies of one conversation that are written otherwise are told apart
 Owned = Memory[tuple[str, ...], tuple[Own | None]]
 OWNED = 64
 """Sets of credentials that are kept compiled."""
@@ -101,6 +103,7 @@ class Workshop:
     draw: Callable[[], str] = draw
     apart: Apart = field(default_factory=Apart)
     proved: Proved = field(default_factory=lambda: Memory(PROVED_BYTES))
+    begun: Begun = field(default_factory=lambda: Memory(PROVED_BYTES))
     owned: Owned = field(default_factory=lambda: Memory(OWNED), repr=False)
 
     async def prepare(self, request: Request, document: Document) -> Outgoing:
@@ -120,7 +123,7 @@ class Workshop:
             claimed = await ledger.claim(seen, decision)
             if claimed.agreed:
                 return await self.apart.run(
-                    size, _made, request, document, seen, decision, claimed, self.proved
+                    size, self._made, request, document, seen, decision, claimed
                 )
         raise Refused("state-unavailable")
 
@@ -169,35 +172,39 @@ class Workshop:
         except Malformed as wrong:
             raise _invalid(wrong) from None
 
-
-def _made(
-    request: Request,
-    document: Document,
-    conversation: Conversation,
-    decision: Decision,
-    claimed: Claimed,
-    proved: Proved,
-) -> Outgoing:
-    """The body as it leaves, and on a cloud leg the proof of it."""
-    body = request.dialect.render(document, conversation, decision, claimed)
-    if decision.screened is None:
-        return Outgoing(decision, body, None, conversation)
-    try:
-        cleared = prove(
-            body,
-            client_body=document.body,
-            screened=decision.screened,
-            texts=claimed.texts(conversation.units),
-            claimed=claimed,
-            authored=_authored(decision),
-            marks=proved,
-            planned=Planned(frozenset(decision.removed), decision.placed),
-        )
-    except ProofFailed as failed:
-        raise Refused("proof-failed", places=f" ({failed})") from None
-    for mark in cleared.marks:
-        proved.put(mark.digest, mark, _MARK + sum(map(_cost, mark.frames)))
-    return Outgoing(decision, body, cleared, conversation)
+    def _made(
+        self,
+        request: Request,
+        document: Document,
+        conversation: Conversation,
+        decision: Decision,
+        claimed: Claimed,
+    ) -> Outgoing:
+        """The body as it leaves, and on a cloud leg the proof of it."""
+        body = request.dialect.render(document, conversation, decision, claimed)
+        if decision.screened is None:
+            return Outgoing(decision, body, None, conversation)
+        key = self.ledger.root(request.client, conversation), document.body[:_HEAD]
+        begun = self.begun.get(key)
+        try:
+            cleared = prove(
+                body,
+                client_body=document.body,
+                screened=decision.screened,
+                texts=claimed.texts(conversation.units),
+                claimed=claimed,
+                authored=_authored(decision),
+                marks=self.proved,
+                planned=Planned(frozenset(decision.removed), decision.placed),
+                begun=begun,
+            )
+        except ProofFailed as failed:
+            raise Refused("proof-failed", places=f" ({failed})") from None
+        for mark in cleared.marks:
+            self.proved.put(mark.digest, mark, _MARK + sum(map(_cost, mark.frames)))
+        if (new := cleared.beginning) is not None and new is not begun:
+            self.begun.renew(key, new, new.size)
+        return Outgoing(decision, body, cleared, conversation)
 
 
 def _authored(decision: Decision) -> frozenset[str]:

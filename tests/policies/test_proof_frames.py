@@ -213,3 +213,20 @@ def test_no_more_is_taken_out_than_a_stem(way: str) -> None:
     for letters in ("transom", STEM + "x" * 28):
         text = f"a {''.join(map(WAYS[way], letters))} b"
         assert not frames(text).meet(text, framed("a transom-data-marker-removed b"))
+
+
+def test_frames_of_a_history_are_met_first_or_one_by_one() -> None:
+    """They are the first ones mostly; where not, or where others were met, each is looked for."""
+    known = ((ROW, "one"), (ROW, "two"))
+    for claimed in (("one", "two", "three"), ("three", "one", "two")):
+        mine = frames(*claimed)
+        assert mine.begin_with(known)
+        assert mine.met == [*known]
+        assert not mine.meet("one", framed("one"))
+        assert mine.meet("three", framed("three"))
+        assert not mine.left
+    mine = frames("one", "one", "two")
+    assert mine.meet("one", framed("one"))
+    assert mine.begin_with(known)
+    assert not mine.left
+    assert not frames("one").begin_with(known)

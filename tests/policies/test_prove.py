@@ -405,7 +405,7 @@ def test_what_is_not_proved_says_so():
 
 PROOF = [
     "prove.py",
-    *(f"proof_{part}.py" for part in ("json", "frames", "plan", "reading", "values")),
+    *(f"proof_{part}.py" for part in ("beginnings", "json", "frames", "plan", "reading", "values")),
 ]
 
 

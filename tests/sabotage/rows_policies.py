@@ -6,6 +6,8 @@ from tests.sabotage.row import line, named
 ENVELOPE = "policies/envelope/__init__.py"
 WRAP = "policies/envelope/test_wrap.py"
 OPTIONS = "policies/test_proof_options.py"
+BEGINNINGS = "policies/proof_beginnings.py"
+BEGUN = "policies/test_proof_beginnings.py"
 
 
 def blind(*_: object) -> tuple[()]:
@@ -117,6 +119,43 @@ SCREEN_AND_PROOF = (
         "a memory may err, so a mark says itself",
         "policies/test_prove.py::test_a_mark_counts_only_for_frames_that_are_claimed_now",
         Cut("mark.digest == pair and self.frames.meet_again(mark.frames)", "mark.digest == pair"),
+    ),
+    line(
+        BEGINNINGS,
+        "what vouches for messages that are not read again",
+        f"{BEGUN}::test_what_looks_like_a_beginning_is_none",
+        _anyone("a beginning is made"),
+    ),
+    *(
+        line(BEGINNINGS, "a memory may give anything", f"{BEGUN}::{scene}", Cut(*cut))
+        for scene, *cut in (
+            (
+                "test_what_looks_like_a_beginning_is_none",
+                "type(begun) is Beginning",
+                "begun is not None",
+            ),
+            (
+                "test_a_history_counts_only_as_it_was_decided_now",
+                "and (begun.planned, begun.authored) == (asked.planned, asked.authored)",
+                "",
+            ),
+            (
+                "test_a_history_that_nobody_screened_is_refused",
+                "and begun.digests <= asked.digests",
+                "",
+            ),
+            (
+                "test_a_history_counts_only_as_it_was_decided_now",
+                "and frames.begin_with(begun.frames)",
+                "and (frames.begin_with(begun.frames) or True)",
+            ),
+        )
+    ),
+    line(
+        BEGINNINGS,
+        "only equal bytes are read alike",
+        f"{BEGUN}::test_a_history_that_leaves_otherwise_is_read",
+        Cut("if not body.startswith(self.raw):", "if False:"),
     ),
 )
 

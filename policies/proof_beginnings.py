@@ -1,0 +1,181 @@
+"""How far a body is the one that was proved last time, and what of it need not be read again.
+
+Part of the proof, and as independent: it shares no code with what it checks. It must not know what
+may stand in a message. A client sends its whole history with every turn, and all but the end of it
+is the same, byte for byte, as it came and as it leaves.
+
+A beginning is the bytes of both bodies up to some message of their list, proved to belong together.
+Equal bytes are read alike: where both bodies begin so again, the reading of both goes on there. So
+each is read without the messages in between, and what was proved of those is asked about once more:
+that the screen has read them, that their frames are claimed, and that the same is planned.
+"""
+
+from dataclasses import dataclass
+from typing import Final, NoReturn, final
+
+from policies import proof_json as own
+from policies.proof_frames import Frames, Met
+from policies.proof_plan import Planned
+
+LEAST: Final = 16 * 1024
+"""Bytes of a body below which reading it whole costs less than a beginning."""
+
+_TOKEN: Final = object()
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One body: its bytes up to where a message begins, the first byte in the list, and the number
+    of messages between."""
+
+    raw: bytes
+    start: int
+    count: int
+
+    def of(self, body: bytes) -> bytes | None:
+        """`body` without the messages between; None where it does not begin so."""
+        # SECURITY: only equal bytes are read alike.
+        if not body.startswith(self.raw):
+            return None
+        # A message begins right behind the bytes that are the same, as it did when they were read.
+        return self.raw[: self.start] + body[len(self.raw) :]
+
+
+@final
+class Beginning:
+    """That messages of the list `key` were proved: `came` as the client's, `sent` as what leaves,
+    with `frames` in them, under one `planned` and with these `authored` texts at hand. `digests`
+    are theirs. Only the proof makes one."""
+
+    __slots__ = ("authored", "came", "digests", "frames", "key", "planned", "sent")
+    key: str
+    came: Side
+    sent: Side
+    digests: frozenset[bytes]
+    frames: Met
+    planned: Planned
+    authored: frozenset[str]
+
+    def __init__(
+        self,
+        token: object,
+        key: str,
+        came: Side,
+        sent: Side,
+        digests: frozenset[bytes],
+        frames: Met,
+        planned: Planned,
+        authored: frozenset[str],
+    ) -> None:
+        # SECURITY: what vouches for messages that are not read again is made by their proof alone.
+        if token is not _TOKEN:
+            raise TypeError("a beginning is made by the proof alone")
+        values = (authored, came, digests, frames, key, planned, sent)
+        for name, value in zip(self.__slots__, values, strict=True):
+            object.__setattr__(self, name, value)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError("a beginning is never changed")
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a beginning is never copied")
+
+    @property
+    def size(self) -> int:
+        """Bytes that it keeps alive, the texts aside."""
+        return len(self.came.raw) + len(self.sent.raw) + 400 * len(self.frames)
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """What is left to be read of two bodies. `came` and `sent` are the bodies without what `begun`
+    stands for, or whole."""
+
+    came: bytes
+    sent: bytes
+    begun: Beginning | None = None
+
+    @property
+    def skipped(self) -> tuple[int, int]:
+        """How many messages are not read, of the client's and of what leaves."""
+        return (0, 0) if self.begun is None else (self.begun.came.count, self.begun.sent.count)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What one request is proved against: digests of what was screened, the plan, texts of ours."""
+
+    digests: frozenset[bytes]
+    planned: Planned
+    authored: frozenset[str]
+
+
+def rest(
+    bodies: tuple[bytes, bytes], begun: Beginning | None, asked: Asked, frames: Frames
+) -> Rest:
+    """What has to be read of the `bodies`, as they came and as they leave. The frames of what need
+    not be are met then."""
+    came, sent = bodies
+    # SECURITY: a memory may give anything; and what was proved under one plan, with frames that
+    # were claimed and messages that were screened then, says nothing of another request.
+    if (
+        type(begun) is Beginning
+        and not asked.planned.placed
+        and (begun.planned, begun.authored) == (asked.planned, asked.authored)
+        and begun.digests <= asked.digests
+        and (less := begun.came.of(came)) is not None
+        and (leaves := begun.sent.of(sent)) is not None
+        and frames.begin_with(begun.frames)
+    ):
+        return Rest(less, leaves, begun)
+    return Rest(came, sent)
+
+
+@dataclass(frozen=True, slots=True)
+class Last:
+    """The last message of the list `key` that was compared, and the last of both lists: its bytes
+    as it came and as it leaves, and how many of those that were read stand before it. `met`: the
+    frames of those; `digests`: theirs."""
+
+    key: str
+    came: tuple[bytes, int]
+    sent: tuple[bytes, int]
+    digests: frozenset[bytes]
+    met: Met
+
+
+def beginning(
+    was: Rest,
+    bodies: tuple[bytes, bytes],
+    lists: tuple[own.Members, own.Members],
+    last: Last,
+    asked: Asked,
+) -> Beginning | None:
+    """What to remember of a proof that has just succeeded: all messages of a list but the `last`;
+    None where that is not worth it, or not written as usual. `lists`: the members of both bodies,
+    as far as they were read."""
+    if asked.planned.placed or len(bodies[0]) < LEAST:
+        return None
+    begun = was.begun
+    if begun is not None and not last.digests:
+        return begun
+    came = _side(bodies[0], was.came, lists[0], last.key, last.came, was.skipped[0])
+    sent = _side(bodies[1], was.sent, lists[1], last.key, last.sent, was.skipped[1])
+    if came is None or sent is None:
+        return None
+    digests = last.digests if begun is None else begun.digests | last.digests
+    return Beginning(_TOKEN, last.key, came, sent, digests, last.met, asked.planned, asked.authored)
+
+
+def _side(
+    body: bytes, read: bytes, found: own.Members, key: str, last: tuple[bytes, int], skipped: int
+) -> Side | None:
+    """`body`, of which `read` was read, up to its `last` message."""
+    raw, before = last
+    offsets = own.offsets(found, read)
+    if offsets is None or not (before or skipped):
+        return None
+    number = [name for name, _ in found].index(key)
+    # Nothing but white space and a bracket stands behind the last message.
+    at = offsets[number] + len(found[number][1][:-1].rstrip(own.WHITE)) - len(raw)
+    return Side(body[: len(body) - len(read) + at], offsets[number] + 1, skipped + before)
