@@ -32,6 +32,7 @@ lint: setup
 
 bench: setup
 	$(BIN)/python -m bench
+	$(BIN)/python -m bench.reminder
 
 # Pins every package, for every platform and Python from 3.11 on, with hashes and no addresses:
 # all of them for a checkout, and for the image what serves and what builds the wheel.

@@ -21,7 +21,7 @@ async def proxy(upstream: str) -> None:
 
     async def handle(request: web.BaseRequest) -> web.StreamResponse:
         headers = [(k, v) for k, v in request.headers.items() if k.lower() not in HOP]
-        body = await request.read()
+        body = await request.content.read()  # `request.read` has a limit of 1 MiB
         async with session.request(
             request.method, upstream + request.path_qs, headers=headers, data=body
         ) as answer:
@@ -34,7 +34,7 @@ async def proxy(upstream: str) -> None:
             await response.write_eof()
             return response
 
-    runner = web.ServerRunner(web.Server(handle, client_max_size=2**30))
+    runner = web.ServerRunner(web.Server(handle))
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", 0)
     await site.start()

@@ -78,14 +78,16 @@ def history(size: int, *, stream: bool = False) -> list[bytes]:
     return bodies
 
 
-def fresh(body: bytes, port: str) -> Iterator[Sequence[bytes]]:
-    """Endless requests: the head, and `body` with a number of its own in its last result."""
+def fresh(body: bytes, port: str, stream: str = "") -> Iterator[Sequence[bytes]]:
+    """Endless requests: the head, and `body` with a number of its own in its last result.
+    `stream`: events and milliseconds between them, for the fake upstream."""
+    extra = f"bench-stream: {stream}\r\n" if stream else ""
     at = body.rindex(b'"}]}],"stream"')
     before, after = body[:at], body[at:]
     head = (
         f"POST /v1/messages HTTP/1.1\r\nhost: {port}\r\ncontent-type: application/json\r\n"
         f"anthropic-version: 2023-06-01\r\naccept: application/json\r\n"
-        f"content-length: {len(body) + len(_MARK)}\r\n\r\n"
+        f"content-length: {len(body) + len(_MARK)}\r\n{extra}\r\n"
     ).encode()
     for number in count():
         yield head, before, b"%012d" % number, after

@@ -4,6 +4,7 @@ import asyncio
 import re
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 _STAMP = re.compile(rb"at=(\d+);")
 _STATUS = re.compile(rb"HTTP/1\.1 (\d{3})")
@@ -15,6 +16,7 @@ class Connection(asyncio.Protocol):
     def __init__(self) -> None:
         self.delays: list[int] = []  # ns between an event's leaving upstream and its coming here
         self.first = 0.0
+        self.heard = 0  # bytes of answers, heads and all
         self._answer: asyncio.Future[None] | None = None
         self._seen = bytearray()
         self._left = -1
@@ -32,6 +34,7 @@ class Connection(asyncio.Protocol):
         now = time.monotonic_ns()
         self.first = self.first or now / 1e9
         self.delays += [now - int(stamp) for stamp in _STAMP.findall(data)]
+        self.heard += len(data)
         self._seen += data
         if self._left < 0 and not self._chunked:
             self._begin()
@@ -77,11 +80,24 @@ Request = Callable[[], Sequence[bytes]]
 
 async def latencies(url: str, request: Request, seconds: float, least: int) -> list[float]:
     """Times of requests made one after the other for `seconds`, or at least `least` of them."""
+    return [whole for whole, _ in await _in_turn(url, request, seconds, least)]
+
+
+async def first_bytes(url: str, request: Request, seconds: float, least: int) -> list[float]:
+    """The same, up to the first byte of each answer."""
+    return [first for _, first in await _in_turn(url, request, seconds, least)]
+
+
+async def _in_turn(
+    url: str, request: Request, seconds: float, least: int
+) -> list[tuple[float, float]]:
     connection = await connect(url)
-    times: list[float] = []
+    times: list[tuple[float, float]] = []
     end = time.monotonic() + seconds
     while len(times) < least or time.monotonic() < end:
-        times.append(await connection.ask(request()))
+        begun = time.monotonic()
+        whole = await connection.ask(request())
+        times.append((whole, connection.first - begun))
     connection.transport.close()
     return times
 
@@ -103,15 +119,39 @@ async def load(url: str, request: Request, seconds: float, clients: int) -> tupl
     return sum(counts), time.monotonic() - begun
 
 
-async def streams(url: str, request: Request, clients: int) -> tuple[list[float], list[float]]:
-    """Waits for the first byte and delays of single events, in seconds, over parallel streams."""
+@dataclass(frozen=True)
+class Streams:
+    """What parallel streams were like. Lists have one entry per stream, `delays` one per event;
+    all in seconds. `heard`: bytes of all of them."""
+
+    whole: list[float]
+    first: list[float]
+    delays: list[float]
+    heard: int
+
+    @property
+    def after(self) -> list[float]:
+        """From the first byte to the last."""
+        return [whole - first for whole, first in zip(self.whole, self.first, strict=True)]
+
+
+async def streams(url: str, request: Request, clients: int) -> Streams:
+    """`clients` requests at once, each over a connection of its own that is there already."""
     connections = await asyncio.gather(*(connect(url) for _ in range(clients)))
 
-    async def one(connection: Connection) -> float:
+    async def one(connection: Connection) -> tuple[float, float]:
         begun = time.monotonic()
-        await connection.ask(request())
-        connection.transport.close()
-        return connection.first - begun
+        whole = await connection.ask(request())
+        return whole, connection.first - begun
 
-    firsts = await asyncio.gather(*map(one, connections))
-    return list(firsts), [ns / 1e9 for c in connections for ns in c.delays]
+    try:
+        took = await asyncio.gather(*map(one, connections))
+    finally:
+        for each in connections:
+            each.transport.close()
+    return Streams(
+        [whole for whole, _ in took],
+        [first for _, first in took],
+        [ns / 1e9 for each in connections for ns in each.delays],
+        sum(each.heard for each in connections),
+    )

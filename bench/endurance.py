@@ -1,31 +1,32 @@
-"""`python -m bench.endurance`: does a node stay up? Figures on stdout, some four minutes.
+"""`python -m bench.endurance`: does a node stay up? Some eight minutes; writes its chapter of
+`bench/RESULTS.md`.
 
 Streams beside each other, many more of them, large bodies one after the other, and clients that
-leave: what each costs in time, memory, files and threads. Bars are those that the project set
-itself; nothing here is a test.
+leave, never read or send a byte a second: what each costs in time, memory, files and threads. Bars
+are those that the project set itself; nothing here is a test.
 """
 
 import asyncio
 import resource
 import statistics
-import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
-from bench import bodies, client, figures
-from bench.__main__ import GUARD, RELAY
+from bench import bodies, client, figures, nodes, results, rude
 from bench.processes import Server, server
-from bench.upstream import EVENTS
+from bench.requests import fresh
 
-MODES = ("direct", "baseline", "relay", "guard")
-FEW, FEW_PACE, ROUNDS = 200, 0.020, 2
-MANY, MANY_PACE = 1000, 0.100
+MODES = ("direct", "baseline", *nodes.OURS)
+EVENTS = 100
+FEW, FEW_PACE, ROUNDS = 200, 20, 4  # streams, milliseconds between events, rounds
+MANY, MANY_PACE = 1000, 100
 BODIES, SIZE, STEP = 3000, 1_000_000, 50  # requests, bytes, requests between two looks
 LEAVERS, AT_ONCE = 1000, 25
-PHASES = ("head", "upload", "first byte", "mid-stream", "end")
+PHASES = ("connect", "head", "upload", "first byte", "mid-stream", "end")
 SETTLE = 8.0  # seconds; connections to upstreams are kept for 4
 
 Row = tuple[object, ...]
@@ -37,33 +38,34 @@ def main() -> None:
     begun = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="transom-endurance-") as name:
         rows = asyncio.run(_measure(Path(name)))
-    print(f"{figures.machine()}\n")
-    print(figures.table(("what", "figure", "bar"), rows))
-    print(f"{time.monotonic() - begun:.0f} s")
+    origin = results.origin("python -m bench.endurance", time.monotonic() - begun)
+    text = f"{origin}\n{figures.table(('what', 'figure', 'bar'), rows)}"
+    results.publish("Endurance", text)
+    print(text)
 
 
 async def _measure(folder: Path) -> list[Row]:
-    rows: list[Row] = []
     with ExitStack() as stack:
-        few = _servers(stack, folder, FEW_PACE)
-        rows.append(("idle, MB", f"{few['guard'].memory():.0f}", "≤ 80"))
-        rows += await _few(few)
-        rows += await _bodies(few["guard"], "same history, one new result", _grown(few["guard"]))
-        rows += await _bodies(few["guard"], "all new", _new(few["guard"]))
-        rows += await _leavers(few["guard"])
+        servers = _servers(stack, folder)
+        guard = servers["guard"]
+        rows: list[Row] = [("idle, MB", f"{guard.memory():.0f}", "≤ 80")]
+        rows += await _few(servers)
+        rows += await _bodies(guard, "same history, one new result", _grown(guard))
+        rows += await _bodies(guard, "all new", _new(guard))
+        rows += await _leavers(guard)
+        rows += await rude.never_reading(guard)
+        rows += await rude.one_byte_a_second(guard)
+        rows += await rude.resets(folder)
     with ExitStack() as stack:
-        rows += await _many(_servers(stack, folder, MANY_PACE))
+        rows += await _many(_servers(stack, folder))
     return rows
 
 
-def _servers(stack: ExitStack, folder: Path, pace: float) -> dict[str, Server]:
+def _servers(stack: ExitStack, folder: Path) -> dict[str, Server]:
     home = Path(tempfile.mkdtemp(dir=folder))
-    upstream = stack.enter_context(server("upstream", ["bench.upstream", str(pace)], home))
+    upstream = stack.enter_context(server("upstream", ["bench.upstream"], home))
     commands = {"baseline": ["bench.baseline", upstream.url]}
-    for name, config in (("relay", RELAY), ("guard", GUARD)):
-        path = home / f"{name}.toml"
-        path.write_text(config.format(url=upstream.url, folder=home))
-        commands[name] = ["proxy", "serve", "-c", str(path)]
+    commands |= {way: nodes.serve(way, upstream.url, home) for way in nodes.OURS}
     running = {n: stack.enter_context(server(n, c, home)) for n, c in commands.items()}
     return {"direct": upstream, **running}
 
@@ -72,21 +74,9 @@ def _port(one: Server) -> str:
     return one.url.removeprefix("http://")
 
 
-async def _streams(one: Server, count: int) -> list[tuple[float, float]]:
-    """Seconds that each of `count` parallel streams took: the whole, and from its first byte."""
-    asked = bodies.fresh(bodies.history(2_000, stream=True)[-1], _port(one))
-    connections = await asyncio.gather(*(client.connect(one.url) for _ in range(count)))
-    try:
-        whole = await asyncio.gather(*(_timed(each, next(asked)) for each in connections))
-    finally:
-        for each in connections:
-            each.transport.close()
-    return whole
-
-
-async def _timed(one: client.Connection, request: Sequence[bytes]) -> tuple[float, float]:
-    whole = await one.ask(request)
-    return whole, time.monotonic() - one.first
+async def _streams(one: Server, count: int, pace: int) -> client.Streams:
+    asked = fresh(one, bodies.history(2_000, stream=True)[-1], f"{EVENTS} {pace}")
+    return await client.streams(one.url, partial(next, asked), count)
 
 
 async def _few(servers: dict[str, Server]) -> list[Row]:
@@ -94,17 +84,17 @@ async def _few(servers: dict[str, Server]) -> list[Row]:
     after: dict[str, list[float]] = {mode: [] for mode in MODES}
     for turn in range(ROUNDS + 1):
         for mode in MODES if turn % 2 else reversed(MODES):
-            _say(f"{FEW} streams, {mode}")
-            took = await _streams(servers[mode], FEW)
+            figures.say(f"{FEW} streams, {mode}")
+            took = await _streams(servers[mode], FEW, FEW_PACE)
             if turn:  # the first round is there to warm up
-                whole[mode].append(statistics.median(one for one, _ in took))
-                after[mode].append(statistics.median(one for _, one in took))
-    title = f"{FEW} streams of {EVENTS} events at {FEW_PACE * 1000:.0f} ms"
+                whole[mode].append(statistics.median(took.whole))
+                after[mode].append(statistics.median(took.after))
+    title = f"{FEW} streams of {EVENTS} events at {FEW_PACE} ms"
     return [
         (
             f"{title}, {mode}{part}",
             f"{took[mode][-1]:.2f} s, {figures.ratio(took[mode], took['direct']):.3f} × direct",
-            "≤ 1.05" if mode in ("relay", "guard") else "",
+            "≤ 1.05" if mode in nodes.OURS else "",
         )
         for part, took in (("", whole), (", from the first byte", after))
         for mode in MODES
@@ -114,16 +104,16 @@ async def _few(servers: dict[str, Server]) -> list[Row]:
 async def _many(servers: dict[str, Server]) -> list[Row]:
     rows: list[Row] = []
     for mode in MODES:
-        _say(f"{MANY} streams, {mode}")
-        took = await _streams(servers[mode], MANY)
+        figures.say(f"{MANY} streams, {mode}")
+        took = await _streams(servers[mode], MANY, MANY_PACE)
         peak = f", at most {servers[mode].memory('VmHWM'):.0f} MB" if mode != "direct" else ""
-        figure = f"{len(took)} whole, {statistics.median(one for one, _ in took):.2f} s{peak}"
-        rows.append((f"{MANY} streams at {MANY_PACE * 1000:.0f} ms, {mode}", figure, f"{MANY}"))
+        figure = f"{len(took.whole)} whole, {statistics.median(took.whole):.2f} s{peak}"
+        rows.append((f"{MANY} streams at {MANY_PACE} ms, {mode}", figure, f"{MANY}"))
     return rows
 
 
 def _grown(one: Server) -> Iterator[Sequence[bytes]]:
-    return bodies.fresh(bodies.history(SIZE)[-1], _port(one))
+    return fresh(one, bodies.history(SIZE)[-1])
 
 
 def _new(one: Server) -> Iterator[Sequence[bytes]]:
@@ -139,7 +129,7 @@ def _new(one: Server) -> Iterator[Sequence[bytes]]:
 
 
 async def _bodies(one: Server, name: str, asked: Iterator[Sequence[bytes]]) -> list[Row]:
-    _say(f"{BODIES} bodies of {SIZE // 1_000_000} MB, {name}")
+    figures.say(f"{BODIES} bodies of {SIZE // 1_000_000} MB, {name}")
     connection = await client.connect(one.url)
     samples, begun = [], time.monotonic()
     for number in range(BODIES):
@@ -160,13 +150,13 @@ async def _bodies(one: Server, name: str, asked: Iterator[Sequence[bytes]]) -> l
 
 async def _leavers(one: Server) -> list[Row]:
     # Always the same one: what is remembered of new ones would be counted, too.
-    request = next(bodies.fresh(bodies.history(50_000, stream=True)[-1], _port(one)))
+    request = next(fresh(one, bodies.history(50_000, stream=True)[-1]))
     rows: list[Row] = []
     for phase in PHASES:
         await asyncio.gather(*(_leave(one, request, phase) for _ in range(AT_ONCE)))
     await asyncio.sleep(SETTLE)
     for phase in PHASES:
-        _say(f"{LEAVERS} clients that leave: {phase}")
+        figures.say(f"{LEAVERS} clients that leave: {phase}")
         before = one.memory(), one.files(), one.threads()
         for _ in range(LEAVERS // AT_ONCE):
             await asyncio.gather(*(_leave(one, request, phase) for _ in range(AT_ONCE)))
@@ -183,7 +173,7 @@ async def _leave(one: Server, request: Sequence[bytes], phase: str) -> None:
     host, _, port = _port(one).rpartition(":")
     reader, writer = await asyncio.open_connection(host, int(port))
     raw = b"".join(request)
-    parts = {"head": raw[:60], "upload": raw[:-1000]}
+    parts = {"connect": b"", "head": raw[:60], "upload": raw[:-1000]}
     try:
         writer.write(parts.get(phase, raw))
         await writer.drain()
@@ -198,10 +188,6 @@ async def _leave(one: Server, request: Sequence[bytes], phase: str) -> None:
                 pass
     finally:
         writer.transport.abort()
-
-
-def _say(text: str) -> None:
-    print(f"… {text}", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 import hashlib
 import platform
 import statistics
+import sys
 import time
 from collections.abc import Iterable, Sequence
 from importlib.metadata import version
@@ -42,6 +43,17 @@ def calibration() -> float:
 def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
     return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines) + "\n"
+
+
+def judged(figure: float, *, at_most: float = 0.0, at_least: float = 0.0) -> str:
+    """The bar and whether `figure` meets it."""
+    met = figure <= at_most if at_most else figure >= at_least
+    return f"{'≤' if at_most else '≥'} {at_most or at_least} {'met' if met else 'missed'}"
+
+
+def say(words: str) -> None:
+    """What goes on, for who waits."""
+    print(f"… {words}", file=sys.stderr, flush=True)
 
 
 def machine() -> str:

@@ -4,10 +4,10 @@ import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-SIZES = (2_000, 50_000, 500_000)
-BESIDE = ("direct", "baseline")
-OURS = ("relay", "guard")
-ROUNDS, SLICE, LEAST = 12, 0.18, 6  # latency: rounds, seconds per mode and size, requests
+from bench.nodes import OURS
+
+SIZES = (2_000, 50_000, 500_000, 2_000_000)
+ROUNDS, SLICE, LEAST = 12, 0.18, 4  # latency: rounds, seconds per way and size, requests
 LOADS, PUSH, CLIENTS = 4, 0.6, 8  # throughput: rounds, seconds, connections
 
 
@@ -15,30 +15,30 @@ LOADS, PUSH, CLIENTS = 4, 0.6, 8  # throughput: rounds, seconds, connections
 class Plan:
     """Which ways take turns, and how often."""
 
-    modes: tuple[str, ...]
+    ways: tuple[str, ...]
     rounds: int = ROUNDS
     loads: int = LOADS
 
     @classmethod
-    def of(cls, ours: Sequence[str], seconds: float) -> "Plan":
+    def of(cls, beside: Sequence[str], ours: Sequence[str], seconds: float) -> "Plan":
         """Two rounds of latency for one of throughput, for about `seconds`; 0: as published."""
-        modes = (*BESIDE, *(mode for mode in OURS if mode in ours or not ours))
+        ways = (*beside, *(way for way in OURS if way in ours or not ours))
         if not seconds:
-            return cls(modes)
-        loads = max(2, round(seconds / (len(SIZES) * len(modes) * (2 * SLICE + PUSH))))
-        return cls(modes, 2 * loads, loads)
+            return cls(ways)
+        loads = max(2, round(seconds / (len(SIZES) * len(ways) * (2 * SLICE + PUSH))))
+        return cls(ways, 2 * loads, loads)
 
     def turned(self, turn: int) -> tuple[str, ...]:
-        """The modes, beginning with another one each round, so that none always comes first."""
-        turn %= len(self.modes)
-        return self.modes[turn:] + self.modes[:turn]
+        """The ways, beginning with another one each round, so that none always comes first."""
+        turn %= len(self.ways)
+        return self.ways[turn:] + self.ways[:turn]
 
 
 def asked() -> argparse.Namespace:
     """What the command line asks for: `ways`, `seconds`."""
     parser = argparse.ArgumentParser(prog="python -m bench", description="Measure Transom.")
     parser.add_argument("ways", nargs="*", help=f"some of {', '.join(OURS)}; default: all")
-    parser.add_argument("--seconds", type=float, default=0, help="of measuring, about")
+    parser.add_argument("--seconds", type=float, default=0, help="of whole requests, about")
     given = parser.parse_args()
     if unknown := set(given.ways) - set(OURS):
         parser.error(f"no such way: {', '.join(sorted(unknown))}")

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,10 +14,13 @@ from pathlib import Path
 _TICKS = os.sysconf("SC_CLK_TCK")
 _LISTENING = re.compile(r"^listening (http://\S+)$", re.MULTILINE)
 
+Ready = Callable[[str], str]
+"""What a child has written so far → its URL, empty while it does not listen."""
+
 
 @dataclass(frozen=True)
 class Server:
-    """A child that listens. `started`: seconds from its start to the line that says so."""
+    """A child that listens. `started`: seconds from its start until it does."""
 
     name: str
     url: str
@@ -25,7 +28,15 @@ class Server:
     started: float
 
     def cpu(self) -> float:
-        """Seconds of CPU that it has used; resolution 10 ms. NaN where /proc is not there."""
+        """Seconds of CPU that it has used: to the microsecond where the kernel counts so, else in
+        steps of 10 ms. NaN where /proc is not there."""
+        try:
+            tasks = Path(f"/proc/{self.pid}/task").iterdir()
+            return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e9
+        except (OSError, IndexError):
+            return self._ticks()
+
+    def _ticks(self) -> float:
         try:
             fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
         except OSError:
@@ -54,29 +65,42 @@ class Server:
 
 @contextmanager
 def server(name: str, command: Sequence[str], folder: Path) -> Iterator[Server]:
-    """Run `python -m …` until the block ends."""
+    """Run `python -m …` until the block ends; it says where it listens."""
+    with child(name, [sys.executable, "-m", *command], folder, announced) as one:
+        yield one
+
+
+def announced(written: str) -> str:
+    """The URL that the line `listening URL` names."""
+    found = _LISTENING.search(written)
+    return found[1] if found else ""
+
+
+@contextmanager
+def child(name: str, command: Sequence[str], folder: Path, ready: Ready) -> Iterator[Server]:
+    """Run `command` until the block ends. `SystemExit` with its words if it does not listen."""
     log = folder / f"{name}-{time.monotonic_ns()}.log"
     environ = {k: v for k, v in os.environ.items() if not k.startswith("TRANSOM_")}
     environ["XDG_STATE_HOME"] = str(folder / f"{name}-state")
     begun = time.monotonic()
     with log.open("wb") as stderr:
-        child = subprocess.Popen([sys.executable, "-m", *command], stderr=stderr, env=environ)
+        process = subprocess.Popen(command, stderr=stderr, env=environ)
     try:
-        url = _url(child, log)
-        yield Server(name, url, child.pid, time.monotonic() - begun)
+        url = _url(process, log, ready)
+        yield Server(name, url, process.pid, time.monotonic() - begun)
     finally:
-        child.send_signal(signal.SIGTERM)
+        process.send_signal(signal.SIGTERM)
         try:
-            child.wait(5)
+            process.wait(5)
         except subprocess.TimeoutExpired:
-            child.kill()
-            child.wait()
+            process.kill()
+            process.wait()
 
 
-def _url(child: subprocess.Popen[bytes], log: Path) -> str:
+def _url(process: subprocess.Popen[bytes], log: Path, ready: Ready) -> str:
     end = time.monotonic() + 15
-    while time.monotonic() < end and child.poll() is None:
-        if found := _LISTENING.search(log.read_text()):
-            return found[1]
+    while time.monotonic() < end and process.poll() is None:
+        if url := ready(log.read_text()):
+            return url
         time.sleep(0.005)
-    raise SystemExit(f"{child.args!r} does not listen:\n{log.read_text()}")
+    raise SystemExit(f"{process.args!r} does not listen:\n{log.read_text()}")
