@@ -1,4 +1,4 @@
-"""What the endurance run takes for a whole answer: a cut that is taken for whole must be counted."""
+"""What the endurance run takes for a whole answer: a cut that is so taken must be counted."""
 
 import pytest
 
