@@ -8,7 +8,7 @@ import html
 import json
 import re
 import unicodedata
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import replace
 
 from policies.decision import Claimed, FrameRow
@@ -31,11 +31,12 @@ _ESCAPE = re.compile(
 _SPELLED = (
     r"(?:\[Data envelope \(code-owned\)\]: this message's nonce is (?P<intro>[0-9a-f]{32})\.\n)?"
     r"\[\[TRANSOM_DATA nonce=(?P<nonce>[0-9a-f]{32}) field=(?P<field>[A-Za-z0-9_.:-]{1,48})\]\]\n"
-    r"(?P<content>.*?)\n\[\[END_TRANSOM_DATA nonce=(?P=nonce)\]\]"
+    r"(?P<content>.*{lazy})\n\[\[END_TRANSOM_DATA nonce=(?P=nonce)\]\]"
     r"(?:\n\[truncated by Transom: (?P<kept>[0-9]{1,10}) of (?P<length>[0-9]{1,10}) characters\])?"
 )
-_FRAME = re.compile(rf"\A{_SPELLED}\Z", re.DOTALL)
-_FRAME_WITHIN = re.compile(rf"\n{_SPELLED}\n", re.DOTALL)
+# With both ends given there is one way to read it at most, and the closing line is soon found.
+_FRAME = re.compile(rf"\A{_SPELLED.replace('{lazy}', '')}\Z", re.DOTALL)
+_FRAME_WITHIN = re.compile(rf"\n{_SPELLED.replace('{lazy}', '?')}\n", re.DOTALL)
 
 
 class Frames:
@@ -144,15 +145,13 @@ class Frames:
         self.met.append((row, text))
 
 
-def _rows(frame: re.Match[str]) -> tuple[FrameRow, ...]:
+def _rows(frame: re.Match[str]) -> Iterator[FrameRow]:
     """The rows that may have made a frame; none where the intro names another nonce."""
-    intro, kept = frame["intro"], frame["kept"]
-    if intro not in (None, frame["nonce"]):
-        return ()
-    row = FrameRow(
-        frame["nonce"], frame["field"], intro is not None, None if kept is None else int(kept)
-    )
-    return row, replace(row, encode="json")
+    intro, nonce, field, kept = frame.group("intro", "nonce", "field", "kept")
+    if intro in (None, nonce):
+        row = FrameRow(nonce, field, intro is not None, None if kept is None else int(kept))
+        yield row
+        yield replace(row, encode="json")
 
 
 def _holds(frame: re.Match[str], row: FrameRow, text: str) -> bool:

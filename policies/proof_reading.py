@@ -72,3 +72,11 @@ def parsed(raw: bytes, at: str) -> object:
         return own.parsed(raw)
     except (ValueError, RecursionError):
         raise ProofFailed(at) from None
+
+
+def pair(one: bytes, two: bytes, at: str) -> tuple[object, object]:
+    """Two values whole, to be compared, which stand `at` that place."""
+    try:
+        return own.pair(one, two)
+    except (ValueError, RecursionError):
+        raise ProofFailed(at) from None

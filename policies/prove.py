@@ -20,7 +20,7 @@ from policies.decision import Claimed, Screened
 from policies.proof_beginnings import Asked, Beginning, Last, Rest, beginning, rest
 from policies.proof_frames import Frames, Met
 from policies.proof_plan import Planned, is_thinking, repeats, says
-from policies.proof_reading import ProofFailed, less, members, parsed, shown
+from policies.proof_reading import ProofFailed, less, members, pair, parsed, shown
 from policies.proof_values import Values
 
 __all__ = [
@@ -266,18 +266,18 @@ class _Proof:
     ) -> bool:
         """Whether `sent` is the message `came` with frames in it and without the thinking to which
         `ways` lead; False for one of our own."""
-        pair = own.digest(b"proved\0" + repr(ways).encode() + digest, sent)
-        mark = self.marks.get(pair)
+        both = own.digest(b"proved\0" + repr(ways).encode() + digest, sent)
+        mark = self.marks.get(both)
         # SECURITY: a memory may err, so a mark says itself what it is for; and it says that the
         # pair was right under those frames, not that they are the frames of this request.
-        if type(mark) is Mark and mark.digest == pair and self.frames.meet_again(mark.frames):
+        if type(mark) is Mark and mark.digest == both and self.frames.meet_again(mark.frames):
             return True
-        value = parsed(sent, at)
-        if self.values.is_authored(value):
+        before, after = pair(came, sent, at) if came else (None, parsed(sent, at))
+        if self.values.is_authored(after):
             return False
         first, placed = len(self.frames.met), self.values.placed
-        self.values.same(less(parsed(came, at), ways, at), value, at)
+        self.values.same(less(before, ways, at), after, at)
         # Where a text of ours was placed, the mark would outlive a change of that text.
         if self.values.placed == placed:
-            self.made.append(Mark(_TOKEN, pair, tuple(self.frames.met[first:])))
+            self.made.append(Mark(_TOKEN, both, tuple(self.frames.met[first:])))
         return True

@@ -81,7 +81,16 @@ class _Opened:
 class Node:
     """A value of the body that has not been opened. `offset` counts bytes from the body's start."""
 
-    __slots__ = ("_end", "_key_start", "_opened", "_source", "_value", "address", "offset")
+    __slots__ = (
+        "_end",
+        "_key_start",
+        "_opened",
+        "_source",
+        "_usual",
+        "_value",
+        "address",
+        "offset",
+    )
 
     def __init__(
         self, source: Source, address: Address, start: int, end: int, key_start: int = -1
@@ -93,6 +102,7 @@ class Node:
         self._key_start = key_start
         self._opened: _Opened | None = None
         self._value: object = SLOWLY
+        self._usual = False
 
     def __repr__(self) -> str:
         return f"<Node {self.kind} of {self._end - self.offset} bytes at {self.offset}>"
@@ -249,9 +259,15 @@ class Node:
         if self._value is SLOWLY:
             self.judge()
             self._value = parse_quickly(self.raw)
+            self._usual = self._value is not SLOWLY
         if self._value is SLOWLY:
             self._value = self._parsed(parse_value)
         return self._value
+
+    @property
+    def usual(self) -> bool:
+        """Whether `value` was asked for, and `json_whole.written` gives these very bytes for it."""
+        return self._usual
 
     def strands(self, *, keyed: bool = False) -> tuple[Strand, ...]:
         """Every key and string from here down, parsed whole and strictly, in the order they stand.

@@ -41,19 +41,23 @@ SLOWLY: Final = object()
 def parse_quickly(raw: bytes) -> object:
     """The same value, of JSON written as most clients write it, without white space: in two thirds
     of the time. `SLOWLY` for all else, good or bad."""
-    spaced = b'": ' in raw[:_BEGINNING]
     if b"\\u" in raw:  # most likely it would come out without this escape
         return SLOWLY
     try:
         value = _quick(raw)
-        again = _written(value)
-        if spaced:
-            again = msgspec.json.format(again, indent=0)
+        again = written(value, raw)
     except (msgspec.MsgspecError, ArithmeticError, ValueError, RecursionError):
         return SLOWLY
     # SECURITY: of two equal keys this reader keeps one and says nothing; what comes out again as it
     # went in had no second one.
     return value if again == raw else SLOWLY
+
+
+def written(value: object, like: bytes) -> bytes:
+    """`value` as JSON, written as `like` is. What `parse_quickly` made of `like` comes out so byte
+    for byte, and all of it that is still there comes out so again."""
+    raw = _written(value)
+    return msgspec.json.format(raw, indent=0) if b'": ' in like[:_BEGINNING] else raw
 
 
 def gather(value: object, address: Address, found: list[Strand]) -> None:

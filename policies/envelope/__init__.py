@@ -6,6 +6,7 @@ comes from: the nonce is drawn by whoever calls.
 
 import json
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Literal
 
 from policies.envelope.markers import (
@@ -37,6 +38,7 @@ __all__ = [
 ]
 
 
+@lru_cache(maxsize=1024)
 def field_name(tool: str) -> str:
     """What a frame calls the tool: its name if that is safe in a marker line, else `tool_result`.
 

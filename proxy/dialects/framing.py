@@ -5,6 +5,8 @@ dialect has, nor how a frame is written: `wrap_untrusted` alone makes frames.
 """
 
 from collections.abc import Sequence
+from copy import copy
+from typing import Any
 
 from policies.conversation import Address, Conversation, Unit
 from policies.decision import Claimed, Decision, FrameRow
@@ -12,6 +14,7 @@ from policies.envelope import wrap_untrusted
 from proxy.dialects.placing import Edit, left_out
 from proxy.edits import Cut, exchange
 from proxy.errors import Refused
+from proxy.json_whole import written
 from proxy.lazyjson import Document, Node, Replace, dump, read, splice
 from proxy.memory import Memory
 
@@ -80,6 +83,8 @@ def _alike(framing: _Framing) -> tuple[object, ...]:
 
 def _framed_message(node: Node, depth: int, framings: Sequence[_Framing]) -> bytes:
     """The bytes of a message with its units in their frames."""
+    if node.usual and not any(unit.inner or unit.span for unit, _ in framings):
+        return _written_anew(node, depth, framings)
     start = node.offset
     cuts: list[Cut] = []
     inside: dict[Address, list[Edit]] = {}
@@ -102,6 +107,20 @@ def _framed_message(node: Node, depth: int, framings: Sequence[_Framing]) -> byt
         at = node_at(node, address[depth:])
         cuts.append((at.offset - start, at.span[1] - start, dump(_between(at.text() or "", spans))))
     return exchange(node.raw, cuts)
+
+
+def _written_anew(node: Node, depth: int, framings: Sequence[_Framing]) -> bytes:
+    """The same, of a message whose value gives its bytes: all but the framed strings comes out as
+    it came. The value itself is left alone."""
+    copies: dict[Address, Any] = {(): copy(node.value())}
+    for unit, row in framings:
+        way = unit.address[depth:]
+        for end in range(1, len(way)):
+            if way[:end] not in copies:
+                parent, step = copies[way[: end - 1]], way[end - 1]
+                parent[step] = copies[way[:end]] = copy(parent[step])
+        copies[way[:-1]][way[-1]] = _framed(unit, row)
+    return written(copies[()], node.raw)
 
 
 def _between(text: str, spans: Sequence[tuple[int, int, str]]) -> str:

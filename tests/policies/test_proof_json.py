@@ -73,6 +73,37 @@ def test_identical_is_strict(one, two, same):
     assert own.identical(own.parsed(one.encode()), own.parsed(two.encode())) is same
 
 
+@pytest.mark.parametrize(
+    ("one", "two", "same"),
+    [
+        ("1", "1", True),
+        ("1", "1.0", False),
+        ("0", "-0", False),
+        ("1", " 1", True),
+        ("1", "true", False),
+        ('{"a": 1}', '{"a":1}', True),
+        ('{"a":1}', '{"a":"1"}', False),
+        ('{"a":1.50}', '{"a":1.5}', False),
+        (str(10**30), str(10**30 + 1), False),
+        ('"\\u00e9"', '"é"', True),
+    ],
+)
+def test_a_pair_is_read_alike(one, two, same):
+    """However each is written, also where only one of them is read the quick way."""
+    assert own.identical(*own.pair(one.encode(), two.encode())) is same
+    assert own.identical(*own.pair(two.encode(), one.encode())) is same
+
+
+@pytest.mark.parametrize(
+    "bad", [b'{"a":1,"a":1}', b'{"a":2,"a":1}', b"NaN", b"[1", b'"\xff"', b"[" * 5000]
+)
+def test_no_pair_is_read_leniently(bad):
+    """What is refused alone is refused beside another value."""
+    for both in ((bad, b"1"), (b"1", bad), (b'{"a":1}', bad)):
+        with pytest.raises((ValueError, RecursionError)):
+            own.pair(*both)
+
+
 def test_elements_are_exact():
     """White space between them is nobody's."""
     assert own.elements(b'[ 1.0 ,{"a": 1}, "x" ]') == [b"1.0", b'{"a": 1}', b'"x"']

@@ -46,18 +46,18 @@ async def test_a_known_history_is_not_opened_framed_or_proved_again(
     monkeypatch.setattr(ALL["anthropic_messages"], "store", store)
     framed: list[str] = []
     parsed: list[bytes] = []
-    wrap, parse = framing.wrap_untrusted, proof_json.parsed
+    wrap, pair = framing.wrap_untrusted, proof_json.pair
 
     def wrapping(label: str, text: str, **how: Any) -> str:
         framed.append(text)
         return wrap(label, text, **how)
 
-    def parsing(raw: bytes) -> object:
-        parsed.append(raw)
-        return parse(raw)
+    def parsing(one: bytes, two: bytes) -> tuple[object, object]:
+        parsed.extend((one, two))
+        return pair(one, two)
 
     monkeypatch.setattr(framing, "wrap_untrusted", wrapping)
-    monkeypatch.setattr(proof_json, "parsed", parsing)
+    monkeypatch.setattr(proof_json, "pair", parsing)
     before: list[Any] = []
     async with staged() as stage:
         for number in range(1, 6):

@@ -1,6 +1,7 @@
 """Framed messages: the client's bytes stay within the frame, and known ones are not made again."""
 
 import json
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -10,7 +11,9 @@ from hypothesis import strategies as st
 from policies.decision import Claimed, Decision, Frame, FrameRow, Leg
 from policies.envelope import neutralise, wrap_untrusted
 from proxy.dialects import framing
+from proxy.dialects.anthropic_messages import AnthropicMessages
 from proxy.dialects.openai_chat import OpenAIChat
+from proxy.json_node import Node
 from proxy.lazyjson import read
 
 NONCE = "0123456789abcdef" * 2
@@ -121,3 +124,54 @@ def test_which_units_are_framed_is_in_the_key() -> None:
         sent = dialect.render(document, seen, Decision(Leg.CLOUD, frames), Claimed({number: ROW}))
         texts = [part["text"] for part in json.loads(sent)["messages"][0]["content"]]
         assert texts == [framed("a") if number == 0 else "a", framed("b") if number else "b"]
+
+
+def anthropic(*texts: str, compact: bool) -> bytes:
+    """Results as one string and in parts, with fields of all kinds between."""
+    odd = {"n": 1.5, "é": None, "big": 10**20, "list": [True, "\u2028", {"a": -1}]}
+    parts = [{"type": "text", "text": text, **odd} for text in texts]
+    blocks = [
+        {"type": "tool_result", "tool_use_id": "a", **odd, "content": parts},
+        {"type": "tool_result", "tool_use_id": "b", "content": texts[0], "is_error": False},
+        {"type": "text", "text": texts[0]},
+    ]
+    body = {"messages": [{"role": "user", "content": blocks}]}
+    return json.dumps(
+        body, ensure_ascii=False, separators=(",", ":") if compact else (", ", ": ")
+    ).encode("utf-8", "replace")
+
+
+@given(st.lists(TEXTS, min_size=1, max_size=3), st.booleans())
+@settings(max_examples=100, deadline=None)
+def test_a_message_that_is_written_anew_is_the_same(texts: list[str], compact: bool) -> None:
+    """However it is made, only the framed strings differ from what came, and the parsed message
+    that others still read is left alone."""
+    body = anthropic(*texts, compact=compact)
+    rows = [FrameRow(NONCE, "f", intro=number == 0) for number in range(len(texts) + 1)]
+    sent = []
+    for usual in (True, False):
+        with pytest.MonkeyPatch.context() as patch:
+            if not usual:
+                patch.setattr(Node, "usual", False)
+            document = read(body)
+            dialect = AnthropicMessages()
+            seen = dialect.view(document)
+            frames = tuple(Frame(number, row, known=True) for number, row in enumerate(rows))
+            claimed = Claimed(dict(enumerate(rows)))
+            sent.append(dialect.render(document, seen, Decision(Leg.CLOUD, frames), claimed))
+            (message,) = document.root.children()[0].items()
+            assert message.value() == json.loads(body, parse_float=Decimal)["messages"][0]
+    assert sent[0] == sent[1] != body
+
+
+def test_only_what_comes_out_as_it_went_in_is_written_anew() -> None:
+    """Escapes that another writer would not have made keep their message from it."""
+    dialect = AnthropicMessages()
+    for text, usual in (("plain", True), (r"\u0041", False), (r"a\/b", False)):
+        document = read(
+            b'{"messages":[{"role":"user","content":[{"type":"tool_result","tool_use_id":"a",'
+            b'"content":"%b"}]}]}' % text.encode()
+        )
+        dialect.view(document)
+        (message,) = document.root.children()[0].items()
+        assert message.usual is usual
