@@ -3,11 +3,11 @@ of it takes. Some 10 seconds, no socket.
 
 The body is 500 kB of 200 messages as Claude Code sends them, written compactly and as `json.dumps`
 writes. *warm*: a node has seen all of it but one message; *cold*: none of it. Each round hashes the
-same body (BLAKE2b-256) beside the work; a ratio is the median over rounds.
+same body (BLAKE2b-256) beside the work; a ratio is the median over rounds. Times are of the
+processor, so that neighbours on the machine count as little as they can.
 """
 
 import asyncio
-import gc
 import hashlib
 import inspect
 import json
@@ -27,6 +27,7 @@ from proxy.dialects.anthropic_messages import AnthropicMessages
 from proxy.lazyjson import read
 from proxy.ledger import Ledger
 from proxy.outgoing import Request, Workshop
+from proxy.server import settle
 from proxy.state import open_store
 
 MESSAGES, SIZE, ROUNDS = 200, 500_000, 40
@@ -79,7 +80,7 @@ def turns(body: Json, separators: tuple[str, str]) -> Iterator[bytes]:
 def main() -> None:
     """Measure and print."""
     print(figures.machine())
-    gc.freeze()
+    settle()
     for name, separators in (("compact", COMPACT), ("json.dumps", PLAIN)):
         times = asyncio.run(_measure(separators))
         print(f"\n{name}: a hash takes {statistics.median(times['hash']) * 1000:.2f} ms")
@@ -113,7 +114,7 @@ async def _measure(separators: tuple[str, str]) -> dict[str, list[float]]:
     for _ in range(ROUNDS):
         _views(next(made), dialect, watch)
         body = next(made)
-        begun = time.perf_counter()
+        begun = time.process_time()
         await _prepare(shop, dialect, body)
         watch.keep("read to proof, warm", begun)
     await store.close()
@@ -141,13 +142,13 @@ class _Watch:
         self.times: dict[str, list[float]] = {}
 
     def time(self, name: str, work: Callable[[], Any]) -> Any:
-        begun = time.perf_counter()
+        begun = time.process_time()
         made = work()
         self.keep(name, begun)
         return made
 
     def keep(self, name: str, begun: float) -> None:
-        self.times.setdefault(name, []).append(time.perf_counter() - begun)
+        self.times.setdefault(name, []).append(time.process_time() - begun)
 
 
 def _source() -> str:

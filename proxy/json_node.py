@@ -26,7 +26,15 @@ from proxy.json_faults import (
     lone_surrogate,
 )
 from proxy.json_spans import ARRAY, OBJECT, Unaccounted, array_spans, object_spans
-from proxy.json_whole import SLOWLY, gather, parse_quickly, parse_strings, parse_value
+from proxy.json_whole import (
+    SLOWLY,
+    Writer,
+    gather,
+    parse_quickly,
+    parse_strings,
+    parse_value,
+    writer_of,
+)
 
 _STRING: Final = msgspec.json.Decoder(str)
 
@@ -86,8 +94,8 @@ class Node:
         "_key_start",
         "_opened",
         "_source",
-        "_usual",
         "_value",
+        "_write",
         "address",
         "offset",
     )
@@ -102,7 +110,7 @@ class Node:
         self._key_start = key_start
         self._opened: _Opened | None = None
         self._value: object = SLOWLY
-        self._usual = False
+        self._write: Writer | None = None
 
     def __repr__(self) -> str:
         return f"<Node {self.kind} of {self._end - self.offset} bytes at {self.offset}>"
@@ -116,9 +124,11 @@ class Node:
         """The exact bytes, without white space around them."""
         return self._source.body[self.offset : self._end]
 
-    def raw_below(self, way: Address) -> bytes:
-        """The exact bytes of the value that `way` leads to from here. Only for a value that has
-        been parsed strictly, so that no key can stand there twice: the way is read and not kept."""
+    def raw_below(self, way: Address, value: object) -> bytes:
+        """The exact bytes of the `value` that `way` leads to from here. Only where this has been
+        parsed by `value`, so that no key can stand there twice: the way is read and not kept."""
+        if self._write is not None:
+            return self._write(value)
         node, source = self, self._source
         if source.scan is not source.body:
             for step in way:
@@ -258,16 +268,24 @@ class Node:
         """
         if self._value is SLOWLY:
             self.judge()
-            self._value = parse_quickly(self.raw)
-            self._usual = self._value is not SLOWLY
+            raw = self.raw
+            if b"\\u" not in raw:  # most likely it would come out without this escape
+                write = writer_of(raw)
+                self.parsed(parse_quickly(raw, write), write)
         if self._value is SLOWLY:
             self._value = self._parsed(parse_value)
         return self._value
 
+    def parsed(self, value: object, write: Writer) -> None:
+        """Take the `value` that `parse_quickly` gives with `write`, for who has judged this."""
+        if value is not SLOWLY:
+            self._value, self._write = value, write
+
     @property
-    def usual(self) -> bool:
-        """Whether `value` was asked for, and `json_whole.written` gives these very bytes for it."""
-        return self._usual
+    def writer(self) -> Writer | None:
+        """What gives these very bytes for `value`, and the bytes in them for each part of it; None
+        if there is no such writer, or `value` was not asked for."""
+        return self._write
 
     def strands(self, *, keyed: bool = False) -> tuple[Strand, ...]:
         """Every key and string from here down, parsed whole and strictly, in the order they stand.

@@ -4,6 +4,7 @@ It must not know what it holds. Large bodies are read in threads, so several use
 """
 
 from collections import OrderedDict
+from collections.abc import Iterable
 from threading import Lock
 from typing import Generic, TypeVar
 
@@ -33,14 +34,19 @@ class Memory(Generic[K, V]):
 
     def put(self, key: K, value: V, cost: int) -> None:
         """Keep `value`; the first one under a key stays, and what alone exceeds the bound goes."""
+        self.put_all([(key, value, cost)])
+
+    def put_all(self, entries: Iterable[tuple[K, V, int]]) -> None:
+        """`put` for many at once: each a key, a value and its cost."""
         with self._lock:
-            if cost > self._limit or key in self._kept:
-                return
-            self._kept[key] = value, cost
-            self._used += cost
-            while self._used > self._limit:
-                _, (_, freed) = self._kept.popitem(last=False)
-                self._used -= freed
+            for key, value, cost in entries:
+                if cost > self._limit or key in self._kept:
+                    continue
+                self._kept[key] = value, cost
+                self._used += cost
+                while self._used > self._limit:
+                    _, (_, freed) = self._kept.popitem(last=False)
+                    self._used -= freed
 
     def renew(self, key: K, value: V, cost: int) -> None:
         """Keep `value` in the place of what was under `key`."""

@@ -63,11 +63,10 @@ def read_message(node: Opened, notes: Notes) -> None:
     notes.role = members.text("role").lower()
     notes.spoken = notes.role == "assistant"
     content = members.get("content")
-    if content is not None and content.kind is Kind.ARRAY:
-        blocks = content.items()
-        for block in blocks:
+    if content is not None and isinstance(content.value, list):
+        for block in content.items_but("text", _BLOCKS["text"]):
             _block(block, notes)
-        notes.hollow = 0 < len(notes.thoughts) == len(blocks)
+        notes.hollow = 0 < len(notes.thoughts) == len(content.value)
     elif content is not None and content.kind is not Kind.STRING:
         notes.unknown_at(content)
     notes.origin = _origin(notes)

@@ -5,7 +5,7 @@ must not know a vendor, nor hold a node of a document: facts outlive the request
 They are structs of msgspec, made by the hundred while a history is read for the first time.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from sys import getsizeof
 from typing import TYPE_CHECKING
 
@@ -112,7 +112,7 @@ class Facts(Struct, frozen=True, eq=False, gc=False):
             self.calls,
             self.answers,
             self.sealed,
-            tuple([address + way for way in self.thoughts]),
+            tuple([address + way for way in self.thoughts]) if self.thoughts else (),
             self.hollow,
         )
         self._placed[:] = [message]
@@ -127,19 +127,21 @@ class Facts(Struct, frozen=True, eq=False, gc=False):
             if there is message and named == tools and read == answered:
                 return kept
         units = tuple(
-            Unit(
-                message.address + found.address,
-                found.text,
-                found.source or f"tool:{tool}",
-                tool,
-                found.call,
-                found.part,
-                message.index,
-                answered,
-                found.inner,
-                found.digest,
-            )
-            for found, tool in zip(self.found, tools, strict=True)
+            [
+                Unit(
+                    message.address + found.address,
+                    found.text,
+                    found.source or f"tool:{tool}",
+                    tool,
+                    found.call,
+                    found.part,
+                    message.index,
+                    answered,
+                    found.inner,
+                    found.digest,
+                )
+                for found, tool in zip(self.found, tools, strict=True)
+            ]
         )
         self._units[:] = [(message, tools, answered, units)]
         return units
@@ -179,8 +181,12 @@ class FactStore:
 
     def put(self, digest: bytes, facts: Facts) -> None:
         """Remember `facts` under a `digest`. Facts that alone exceed the bound are not kept."""
-        self.opened += 1
-        self._facts.put(digest, facts, size(facts))
+        self.put_all({digest: facts})
+
+    def put_all(self, made: Mapping[bytes, Facts]) -> None:
+        """`put` for many at once, by digest."""
+        self.opened += len(made)
+        self._facts.put_all([(digest, facts, size(facts)) for digest, facts in made.items()])
 
     def __len__(self) -> int:
         return len(self._facts)

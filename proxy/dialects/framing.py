@@ -14,7 +14,7 @@ from policies.envelope import wrap_untrusted
 from proxy.dialects.placing import Edit, left_out
 from proxy.edits import Cut, exchange
 from proxy.errors import Refused
-from proxy.json_whole import written
+from proxy.json_whole import Writer
 from proxy.lazyjson import Document, Node, Replace, dump, read, splice
 from proxy.memory import Memory
 
@@ -83,8 +83,8 @@ def _alike(framing: _Framing) -> tuple[object, ...]:
 
 def _framed_message(node: Node, depth: int, framings: Sequence[_Framing]) -> bytes:
     """The bytes of a message with its units in their frames."""
-    if node.usual and not any(unit.inner or unit.span for unit, _ in framings):
-        return _written_anew(node, depth, framings)
+    if (write := node.writer) and not any(unit.inner or unit.span for unit, _ in framings):
+        return _written_anew(node, write, depth, framings)
     start = node.offset
     cuts: list[Cut] = []
     inside: dict[Address, list[Edit]] = {}
@@ -109,7 +109,7 @@ def _framed_message(node: Node, depth: int, framings: Sequence[_Framing]) -> byt
     return exchange(node.raw, cuts)
 
 
-def _written_anew(node: Node, depth: int, framings: Sequence[_Framing]) -> bytes:
+def _written_anew(node: Node, write: Writer, depth: int, framings: Sequence[_Framing]) -> bytes:
     """The same, of a message whose value gives its bytes: all but the framed strings comes out as
     it came. The value itself is left alone."""
     copies: dict[Address, Any] = {(): copy(node.value())}
@@ -120,7 +120,7 @@ def _written_anew(node: Node, depth: int, framings: Sequence[_Framing]) -> bytes
                 parent, step = copies[way[: end - 1]], way[end - 1]
                 parent[step] = copies[way[:end]] = copy(parent[step])
         copies[way[:-1]][way[-1]] = _framed(unit, row)
-    return written(copies[()], node.raw)
+    return write(copies[()])
 
 
 def _between(text: str, spans: Sequence[tuple[int, int, str]]) -> str:

@@ -66,10 +66,10 @@ class Notes:
             tuple(self.tools),
             tuple(self.opaque),
             tuple(self.unknown),
-            tuple(dict.fromkeys(self.held)),
+            tuple(dict.fromkeys(self.held)) if self.held else (),
             tuple(self.thoughts),
             self.hollow,
-            tuple(dict.fromkeys(self.leans)),
+            tuple(dict.fromkeys(self.leans)) if self.leans else (),
         )
 
     def open(self, node: Opened, known: frozenset[str]) -> Fields:

@@ -46,7 +46,7 @@ class Opened:
     @property
     def raw(self) -> bytes:
         """The exact bytes in the body."""
-        return self._top.raw_below(self.address[len(self._top.address) :])
+        return self._top.raw_below(self.address[len(self._top.address) :], self.value)
 
     def text(self) -> str | None:
         """The string, None for any other kind."""
@@ -65,6 +65,17 @@ class Opened:
         return [
             Opened(value, (*self.address, index), self._top)
             for index, value in enumerate(self.value)
+        ]
+
+    def items_but(self, kind: str, known: frozenset[str]) -> list["Opened"]:
+        """The items but those objects of this `type` that have no other members than `known`, about
+        which there is nothing to say; with no others there is no key whose case would matter."""
+        if not isinstance(self.value, list):
+            return []
+        return [
+            Opened(value, (*self.address, index), self._top)
+            for index, value in enumerate(self.value)
+            if not (isinstance(value, dict) and value.get("type") == kind and value.keys() <= known)
         ]
 
     def get(self, key: str) -> "Opened | None":

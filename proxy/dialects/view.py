@@ -14,6 +14,7 @@ from proxy.dialects.facts import Facts, FactStore, Found
 from proxy.dialects.notes import Notes
 from proxy.dialects.opened import Opened, opened
 from proxy.dialects.runs import leading, runs_of, turn_of
+from proxy.json_batch import parse_all
 from proxy.lazyjson import Document, Kind, Malformed, Node
 from proxy.said import Said, said, words_of
 
@@ -171,6 +172,7 @@ def _messages(node: Node, reading: Reading, store: FactStore, seen: _Seen) -> No
 def _read(new: Mapping[bytes, Node], reading: Reading, store: FactStore) -> dict[bytes, Facts]:
     """The facts of messages that are not known, by digest. Each step is taken for all of them
     before the next one, which is a quarter faster."""
+    parse_all(tuple(new.values()))
     parsed = [opened(item) for item in new.values()]
     noted: list[Notes] = []
     for message in parsed:
@@ -178,8 +180,7 @@ def _read(new: Mapping[bytes, Node], reading: Reading, store: FactStore) -> dict
         reading.message(message, notes)
         noted.append(notes)
     made = {digest: notes.facts() for digest, notes in zip(new, noted, strict=True)}
-    for digest, facts in made.items():
-        store.put(digest, facts)
+    store.put_all(made)
     return made
 
 

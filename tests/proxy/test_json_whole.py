@@ -9,7 +9,16 @@ from hypothesis import strategies as st
 
 from policies.conversation import Strand
 from proxy.json_faults import Fault
-from proxy.json_whole import SLOWLY, gather, parse_quickly, parse_strings, parse_value
+from proxy.json_whole import (
+    SLOWLY,
+    deeper,
+    gather,
+    parse_quickly,
+    parse_strings,
+    parse_together,
+    parse_value,
+    writer_of,
+)
 
 
 @pytest.mark.parametrize(
@@ -66,9 +75,54 @@ VALUES = st.recursive(
 def test_what_is_parsed_quickly_is_what_is_parsed_strictly(value, separators, ascii_only):
     """However it is written: the same value of the same types, or nothing."""
     text = json.dumps(value, separators=separators, ensure_ascii=ascii_only, default=float)
-    quick = parse_quickly(text.encode("utf-8", "surrogatepass"))
+    raw = text.encode("utf-8", "surrogatepass")
+    quick = parse_quickly(raw, write := writer_of(raw))
     if quick is not SLOWLY:
         assert repr(quick) == repr(parse_value(text))
+        assert write(quick) == raw
+
+
+@given(st.lists(VALUES, min_size=1, max_size=5), st.sampled_from([(",", ":"), (", ", ": ")]))
+@settings(max_examples=200, deadline=None)
+def test_what_is_parsed_together_is_what_is_parsed_alone(values, separators):
+    """Each value is the one that its own text has; what the writer makes of any part stands there.
+    One that cannot be parsed quickly leaves all of them."""
+    texts = [json.dumps(value, separators=separators, default=float) for value in values]
+    raws = [text.encode() for text in texts]
+    write = writer_of(raws[0])
+    together = parse_together(raws, write)
+    if together is None:
+        assert any(parse_quickly(raw, write) is SLOWLY for raw in raws)
+    else:
+        assert repr(together) == repr([parse_value(text) for text in texts])
+        assert [write(value) for value in together] == raws
+
+
+@pytest.mark.parametrize(
+    "raws",
+    [
+        [b'{"a":1}', b'{"a":1,"a":1}'],
+        [b'{"a":1}', b'{"a": 1}'],
+        [b"1,2", b"3"],
+        [b"[1", b"2]"],
+        [b'{"a":1}', b'{"a":"\\ud800"}'],
+    ],
+)
+def test_what_could_be_read_in_two_ways_is_never_parsed_together(raws):
+    """Neither with an equal key in one of them, nor where one begins and another ends it."""
+    assert parse_together(raws, writer_of(raws[0])) is None
+
+
+@given(VALUES, st.integers(0, 4))
+def test_deeper_counts_levels_of_containers(value, room):
+    """As a count of each way down does."""
+
+    def levels(value):
+        inner = value.values() if isinstance(value, dict) else value
+        return 1 + max(map(levels, inner), default=0) if isinstance(value, dict | list) else 0
+
+    assert deeper([value], room) == (levels(value) > room)
+    assert deeper([None, value], room) == (levels(value) > room)
 
 
 @pytest.mark.parametrize(
@@ -93,12 +147,18 @@ def test_what_is_parsed_quickly_is_what_is_parsed_strictly(value, separators, as
 )
 def test_what_could_be_read_in_two_ways_is_never_parsed_quickly(raw):
     """Equal keys above all; and whatever the quick reader would give back in other letters."""
-    assert parse_quickly(raw) is SLOWLY
+    assert parse_quickly(raw, writer_of(raw)) is SLOWLY
 
 
 @pytest.mark.parametrize(
-    "raw", [b'{"a":"b","c":[1,true,null,1.50]}', b'{"a": "b", "c": [1, {}]}', '["ü\\n"]'.encode()]
+    "raw",
+    [
+        b'{"a":"b","c":[1,true,null,1.50]}',
+        b'{"a": "b", "c": [1, {}]}',
+        '["ü\\n"]'.encode(),
+        b'["\\u001b[0m"]',
+    ],
 )
 def test_the_usual_text_is_parsed_quickly(raw):
     """Compact, or with the blanks of Python's writer."""
-    assert parse_quickly(raw) == parse_value(raw.decode())
+    assert parse_quickly(raw, writer_of(raw)) == parse_value(raw.decode())

@@ -85,6 +85,21 @@ READING = (
         Cut("return value if again == raw else SLOWLY", "return value"),
     ),
     line(
+        "proxy/json_batch.py",
+        "nothing that nests deeper than allowed is taken",
+        "proxy/test_json_batch.py::test_no_item_nests_deeper_than_alone",
+        Cut(
+            "if values is None or deeper(values, MAX_DEPTH - len(batch[0].address)):",
+            "if values is None:",
+        ),
+    ),
+    line(
+        "proxy/json_whole.py",
+        "each text must be one value",
+        "proxy/test_json_whole.py::test_what_could_be_read_in_two_ways_is_never_parsed_together",
+        Cut("isinstance(values, list) and len(values) == len(raws)", "isinstance(values, list)"),
+    ),
+    line(
         "proxy/dialects/beginnings.py",
         "only what ends itself is known by its bytes",
         "proxy/dialects/test_beginnings.py::test_only_whole_items_are_known",
