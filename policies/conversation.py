@@ -42,12 +42,13 @@ class Piece:
     `digest` is the SHA-256 of the raw bytes and of the piece's role in the body; equal digests are
     equal pieces. `strands()` parses the piece whole and strictly (duplicate keys, surrogates, NaN
     and depth refused with `ValueError`) and yields every string in it, keys included; for a
-    top-level member its own key comes first.
+    top-level member its own key comes first. `size`: of the raw bytes.
     """
 
     address: Address
     digest: bytes
     strands: Callable[[], tuple[Strand, ...]] = field(repr=False, compare=False)
+    size: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ Owns the words between the policies and the gateway. It must not know how anythi
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from policies.conversation import Address, Unit
 from policies.cut import Cut, Window
@@ -42,8 +42,7 @@ class FrameRow:
     encode: Literal["raw", "json"] = "raw"
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(NamedTuple):
     """Frame the unit number `unit` of the conversation. `row` is the remembered one if `known`,
     else a candidate that the ledger may overrule with the row of whoever came first. `late`: a
     model has read the unit as it came; this frame holds in views that begin anew behind it."""

@@ -4,10 +4,9 @@ Owns which pieces are opened, what is remembered as clean and how findings becom
 must not know how secrets are recognised, nor any dialect.
 """
 
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import pairwise
 
 from policies.conversation import Address, Piece, Strand
 from policies.decision import Allow, BlockFallBackLocal, EgressVerdict, Finding, Screened
@@ -53,8 +52,9 @@ def screen_outbound(
     findings = list(beside)
     clean: list[bytes] = []
     for number, piece in enumerate(pieces):
-        readers = _readers(piece, screen, own, known)
-        strands = piece.strands() if readers else ()
+        if not (readers := _readers(piece, screen, own, known)):
+            continue
+        strands = piece.strands()
         for mark, read in readers:
             if read == screen.findings:
                 opened[number] = strands
@@ -62,10 +62,7 @@ def screen_outbound(
             findings += found
             if not found:
                 clean.append(mark)
-    for left, right in _neighbours(pieces):
-        mark = screen.version + pieces[left].digest + pieces[right].digest
-        if mark in known:
-            continue
+    for mark, left, right in _seams(pieces, screen.version, known):
         before = opened.get(left) or pieces[left].strands()
         after = opened.get(right) or pieces[right].strands()
         found = _guarded(pieces[right], partial(screen.seam, before, after))
@@ -82,10 +79,12 @@ def _readers(
 ) -> list[tuple[bytes, Reader]]:
     """Who has not read the piece yet, each with the mark that says that there was nothing. A new
     credential is looked for in what is known to be clean, and nothing else is done again."""
-    readers: list[tuple[bytes, Reader]] = [(screen.version + piece.digest, screen.findings)]
-    if own is not None:
-        readers.append((own.digest + piece.digest, own.findings))
-    return [(mark, read) for mark, read in readers if mark not in known]
+    readers: list[tuple[bytes, Reader]] = []
+    if (mark := screen.version + piece.digest) not in known:
+        readers.append((mark, screen.findings))
+    if own is not None and (mark := own.digest + piece.digest) not in known:
+        readers.append((mark, own.findings))
+    return readers
 
 
 def _opened(
@@ -102,13 +101,19 @@ def _guarded(piece: Piece, read: Callable[[], tuple[Finding, ...]]) -> tuple[Fin
         return (Finding(FAILED, place(piece.address), AMBIGUOUS),)
 
 
-def _neighbours(pieces: Sequence[Piece]) -> list[tuple[int, int]]:
-    """Numbers of pieces that are messages and follow each other in one list."""
-    return [
-        (left, left + 1)
-        for left, (one, two) in enumerate(pairwise(pieces))
-        if len(one.address) == len(two.address) == 2 and one.address[0] == two.address[0]
-    ]
+def _seams(
+    pieces: Sequence[Piece], version: bytes, known: Container[bytes]
+) -> Iterator[tuple[bytes, int, int]]:
+    """Mark and numbers of pieces that are messages and follow each other in one list, where nobody
+    has looked across their ends."""
+    before = ""
+    for number, piece in enumerate(pieces):
+        listed = str(piece.address[0]) if len(piece.address) == 2 else ""
+        if listed and listed == before:
+            mark = version + pieces[number - 1].digest + piece.digest
+            if mark not in known:
+                yield mark, number - 1, number
+        before = listed
 
 
 def _verdict(findings: Sequence[Finding]) -> EgressVerdict:

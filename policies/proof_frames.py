@@ -81,7 +81,7 @@ class Frames:
         for row in _rows(frame):
             number = self._number(row, came)
             if number is not None and _holds(frame, row, came):
-                self._take(number, row, came)
+                self._take(number)
                 return True
         return False
 
@@ -89,24 +89,22 @@ class Frames:
         """`sent` is `came` with claimed frames, each on lines of its own, round spans of it; they
         are met now."""
         at = done = 0
-        found: dict[int, tuple[FrameRow, str]] = {}
+        found: dict[int, str] = {}
         for frame in _FRAME_WITHIN.finditer(sent):
             between = sent[done : frame.start()]
             at += len(between)
             number = self._span(frame, came, at, found)
             if number is None or not came.startswith(between, at - len(between)):
                 return False
-            at += len(found[number][1])
+            at += len(found[number])
             done = frame.end()
         if not found or came[at:] != sent[done:]:
             return False
-        for number, (row, text) in found.items():
-            self._take(number, row, text)
+        for number in found:
+            self._take(number)
         return True
 
-    def _span(
-        self, frame: re.Match[str], came: str, at: int, found: dict[int, tuple[FrameRow, str]]
-    ) -> int | None:
+    def _span(self, frame: re.Match[str], came: str, at: int, found: dict[int, str]) -> int | None:
         """The unit whose text stands in `came` from `at` on and in `frame`; it joins `found`."""
         for row in _rows(frame):
             for number in self._open.get(row, ()):
@@ -114,21 +112,21 @@ class Frames:
                 if number in found or not text or not came.startswith(text, at):
                     continue
                 if _holds(frame, row, text):
-                    found[number] = row, text
+                    found[number] = text
                     return number
         return None
 
     def meet_again(self, known: Met) -> bool:
         """All frames of a message that was proved before are claimed now too, for the same texts;
         they are met now. Else none of them is."""
-        found: dict[int, tuple[FrameRow, str]] = {}
+        found: dict[int, None] = {}
         for row, text in known:
             number = self._number(row, text, found)
             if number is None:
                 return False
-            found[number] = row, text
-        for number, (row, text) in found.items():
-            self._take(number, row, text)
+            found[number] = None
+        for number in found:
+            self._take(number)
         return True
 
     def _number(self, row: FrameRow, text: str, gone: Container[int] = ()) -> int | None:
@@ -137,12 +135,14 @@ class Frames:
                 return number
         return None
 
-    def _take(self, number: int, row: FrameRow, text: str) -> None:
+    def _take(self, number: int) -> None:
+        row = self._rows[number]
         numbers = self._open[row]
         numbers.remove(number)
         if not numbers:
             del self._open[row]
-        self.met.append((row, text))
+        # What was claimed, and not its equal: next time these very objects are claimed again.
+        self.met.append((row, self._texts[number]))
 
 
 def _rows(frame: re.Match[str]) -> Iterator[FrameRow]:

@@ -5,7 +5,7 @@ those of older rules match nothing and age out.
 """
 
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 
 ENTRIES = 65_536  # marks of some 64 bytes: about 12 MB with the overhead of the interpreter
 
@@ -17,8 +17,10 @@ class CleanMarks:
         self._entries = entries
         self._marks: OrderedDict[bytes, None] = OrderedDict()
 
-    def __contains__(self, mark: object) -> bool:
-        return mark in self._marks
+    @property
+    def marks(self) -> Set[bytes]:
+        """The members, as they are at each moment: to be asked often."""
+        return self._marks.keys()
 
     def __len__(self) -> int:
         return len(self._marks)

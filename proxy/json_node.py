@@ -25,6 +25,7 @@ from proxy.json_faults import (
     key_at,
     lone_surrogate,
 )
+from proxy.json_known import Known
 from proxy.json_spans import ARRAY, OBJECT, Unaccounted, array_spans, object_spans
 from proxy.json_whole import (
     SLOWLY,
@@ -65,12 +66,14 @@ class Source:
 
     `scan` is `body`, save that each lone surrogate escape is `\\u0020` there: as long, and readable
     for the fast reader, which refuses lone surrogates where we must let them pass. `judged`:
-    it has been checked that no value lies deeper than allowed.
+    it has been checked that no value lies deeper than allowed. `known`: how it begins, where that
+    was read before.
     """
 
     body: bytes
     scan: bytes
     judged: bool = False
+    known: Known | None = None
 
 
 class _Opened:
@@ -150,6 +153,11 @@ class Node:
         return self.offset, self._end
 
     @property
+    def size(self) -> int:
+        """How many bytes that are."""
+        return self._end - self.offset
+
+    @property
     def whole_span(self) -> tuple[int, int]:
         """Like `span`, but from the key on where the value is a member of an object."""
         return (self.offset if self._key_start < 0 else self._key_start), self._end
@@ -218,6 +226,8 @@ class Node:
                 by_key = self._members()
                 children = tuple(by_key.values())
             elif first == ord("["):
+                if source.known is not None and start == source.known.start:
+                    known = source.known.spans
                 spans = array_spans(source.scan, start, end, known)
                 children = tuple(
                     [Node(source, (*address, i), s, e) for i, (s, e) in enumerate(spans)]
@@ -240,7 +250,10 @@ class Node:
     def _members(self) -> "dict[str, Node]":
         source, address = self._source, self.address
         try:
-            spans = object_spans(source.scan, self.offset, self._end)
+            if source.known is not None and not address:
+                spans = source.known.members(source.scan, self.offset, self._end)
+            else:
+                spans = object_spans(source.scan, self.offset, self._end)
         except Unaccounted as error:
             key = key_at(source.body, error.offset)
             raise Malformed(TWIN, (*address, key), error.offset) from None

@@ -96,8 +96,11 @@ def gather(value: object, address: Address, found: list[Strand]) -> None:
     elif isinstance(value, dict):
         for key, member in value.items():
             inner = (*address, key)
-            found.append(Strand(inner, key, is_key=True))
-            gather(member, inner, found)
+            found.append(Strand(inner, key, True))
+            if type(member) is str:  # as gather would find it; most are
+                found.append(Strand(inner, member))
+            else:
+                gather(member, inner, found)
     elif isinstance(value, list):
         for index, item in enumerate(value):
             gather(item, (*address, index), found)

@@ -16,6 +16,7 @@ import msgspec
 from proxy.edits import Edit, Insert, Member, Remove, Replace, splice
 from proxy.json_bounds import check_depth, check_width, crowded, scan_depth
 from proxy.json_faults import MAX_DEPTH, Malformed, address_at, lone_surrogate, syntax_fault
+from proxy.json_known import Known
 from proxy.json_node import Kind, Node, Source
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "Edit",
     "Insert",
     "Kind",
+    "Known",
     "Malformed",
     "Member",
     "Node",
@@ -63,23 +65,25 @@ class Document:
             raise
 
 
-def read(body: bytes, *, judge: bool = True) -> Document:
+def read(body: bytes, *, judge: bool = True, known: Known | None = None) -> Document:
     """Read a JSON object without opening more than its top level.
 
     Without `judge` the depth below the top is looked at only when something there is opened: for
-    who needs one scalar of the top and sends the body on as it came.
+    who needs one scalar of the top and sends the body on as it came. `known`: how `body` begins, if
+    that was read before.
 
     Raises `Malformed` for a byte order mark, bytes that are not UTF-8, anything but one JSON
     object, equal keys at the top, nesting deeper than 100 levels and more than 1,000,000 values.
     """
     if body.startswith(b"\xef\xbb\xbf"):
         raise Malformed("it begins with a byte order mark", (), 0)
+    rest = body if known is None else body[len(known.raw) :]
     try:
         # A look at each byte is cheaper than a string that is as long as the body.
-        _ = body.isascii() or body.decode()
+        _ = rest.isascii() or rest.decode()
     except UnicodeDecodeError as error:
-        where = address_at(body, error.start)
-        raise Malformed("bytes that are not UTF-8", where, error.start) from None
+        at = len(body) - len(rest) + error.start
+        raise Malformed("bytes that are not UTF-8", address_at(body, at), at) from None
     check_width(body)
     start = len(body) - len(body.lstrip(_WHITE))
     end = len(body.rstrip(_WHITE))
@@ -87,16 +91,16 @@ def read(body: bytes, *, judge: bool = True) -> Document:
         raise Malformed("it is empty", (), 0)
     if body[start] != ord("{"):
         raise Malformed("it is not one JSON object", (), start)
-    document = Document(body, _root(body, start, end))
+    document = Document(body, _root(body, start, end, known))
     if judge:
         document.judge()
     return document
 
 
-def _root(body: bytes, start: int, end: int) -> Node:
+def _root(body: bytes, start: int, end: int, known: Known | None) -> Node:
     """The top level, opened. Lone surrogates make the fast reader stumble, as bad syntax does."""
     try:
-        root = Node(Source(body, body), (), start, end)
+        root = Node(Source(body, body, known=known), (), start, end)
         root.children()
     except (msgspec.DecodeError, RecursionError):
         # Before any reader that recurses sees it again.

@@ -37,7 +37,7 @@ Owned = Memory[tuple[str, ...], tuple[Own | None]]
 OWNED = 64
 """Sets of credentials that are kept compiled."""
 _MARK = 300  # bytes of one mark, or of one row in it, with their slots
-INLINE = 256 * 1024  # bytes; above, a screen with something new to read would hold the event loop
+INLINE = 64 * 1024  # bytes; above, a screen with so much to read would hold the event loop
 
 _NO_BODY = Conversation("", "", False, (), (), 0, (), (), ())
 
@@ -77,7 +77,7 @@ def open_body(dialect: Dialect, body: bytes) -> tuple[Document, str]:
     """Read `body` as one JSON object, of which only the top level is opened, and the model that it
     names: enough to choose an upstream. Raises `Refused("body-invalid")`, naming the place."""
     try:
-        document = read(body, judge=False)
+        document = read(body, judge=False, known=dialect.known(body))
         return document, dialect.glance(document)
     except Malformed as wrong:
         raise _invalid(wrong) from None
@@ -130,7 +130,7 @@ class Workshop:
     def beside(self, pieces: Sequence[Piece], credentials: Sequence[str] = ()) -> Decision:
         """Whether what comes without a body may leave for a cloud: the decision about `pieces`
         alone, headers, path and query. Raises `Refused`."""
-        watch = Watch(self.screen(), self.clean, pieces, self._own(credentials))
+        watch = Watch(self.screen(), self.clean.marks, pieces, self._own(credentials))
         decision = self._decided(watch, _NO_BODY, NOTHING)
         self.clean.add(decision.clean)
         return decision
@@ -142,9 +142,10 @@ class Workshop:
             return self._decided(None, conversation, remembered)
         screen = self.screen()
         own = self._own(request.credentials)
-        watch = Watch(screen, self.clean, request.around, own, request.vouched)
-        new = (screen.version + piece.digest not in self.clean for piece in conversation.pieces)
-        if len(request.body) > INLINE and any(new):
+        watch = Watch(screen, self.clean.marks, request.around, own, request.vouched)
+        marks, version = self.clean.marks, screen.version
+        new = (p.size for p in conversation.pieces if version + p.digest not in marks)
+        if len(request.body) > INLINE and sum(new) > INLINE:
             decision = await self.apart.always(self._decided, watch, conversation, remembered)
         else:
             decision = self._decided(watch, conversation, remembered)

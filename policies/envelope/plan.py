@@ -6,6 +6,8 @@ elsewhere has read is judged in `epoch`.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from operator import attrgetter
 
 from policies.authored import POLICY_TEXTS
 from policies.conversation import Address, Conversation, Origin, Unit
@@ -16,6 +18,8 @@ from policies.envelope.remind import reminders
 from policies.pins import Pins
 from policies.provenance import Trust, rule_of, trust_of
 from policies.settings import ToolRule
+
+_UNIT = attrgetter("unit")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +49,11 @@ def plan_frames(
     if not pins.envelope.enabled:
         return Plan()
     rules = pins.envelope.tools
-    theirs = [
-        number
-        for number, unit in enumerate(conversation.units)
-        if trust_of(unit.source, rules) is not Trust.OPERATOR
-    ]
+    theirs: Sequence[int] = range(len(conversation.units))
+    if rules:
+        trusted = partial(trust_of, rules=rules)
+        units = conversation.units
+        theirs = [n for n in theirs if trusted(units[n].source) is not Trust.OPERATOR]
     policy = pins.explains or _explains(conversation, remembered, bool(theirs))
     now = standing(conversation, remembered)
     loose = any(
@@ -88,7 +92,9 @@ def _unknown(
     conversation: Conversation, remembered: Remembered, epoch: Epoch, theirs: Sequence[int]
 ) -> list[int]:
     """The units to be framed that have no row in this view."""
-    units = conversation.units
+    units, rows = conversation.units, remembered.rows
+    if not remembered.late:
+        return [n for n in theirs if n not in rows]
     return [n for n in theirs if epoch.row(n, units[n].message, remembered) is None]
 
 
@@ -105,17 +111,19 @@ def _frames(
     draw: Callable[[], str],
 ) -> list[Frame]:
     """The frames of all units that have a row, and of the `fresh` ones, in order."""
-    frames: list[Frame] = []
+    units = conversation.units
     together: dict[int, list[int]] = {}
     for number in fresh:
-        together.setdefault(conversation.units[number].message, []).append(number)
-    for number, unit in enumerate(conversation.units):
-        if (row := epoch.row(number, unit.message, remembered)) is not None:
-            frames.append(Frame(number, row, known=True))
+        together.setdefault(units[number].message, []).append(number)
+    if remembered.late:
+        rows = ((n, epoch.row(n, unit.message, remembered)) for n, unit in enumerate(units))
+        frames = [Frame(number, row, True) for number, row in rows if row is not None]
+    else:
+        frames = [Frame(number, row, True) for number, row in remembered.rows.items()]
     for message, numbers in together.items():
-        for number, row in _candidates(numbers, conversation.units, rules, draw):
-            frames.append(Frame(number, row, known=False, late=message < epoch.start))
-    return sorted(frames, key=lambda frame: frame.unit)
+        for number, row in _candidates(numbers, units, rules, draw):
+            frames.append(Frame(number, row, False, message < epoch.start))
+    return sorted(frames, key=_UNIT)
 
 
 def _candidates(

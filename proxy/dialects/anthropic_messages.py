@@ -4,10 +4,13 @@ Owns the top-level fields, where the policy text goes and how errors look. It mu
 units are framed, nor where a body goes.
 """
 
+from functools import lru_cache
+
 from policies.conversation import Conversation
 from policies.decision import Claimed, Decision
 from proxy.dialects import encoding, errors, finals
 from proxy.dialects.anthropic_content import read_message
+from proxy.dialects.beginnings import known
 from proxy.dialects.facts import FactStore
 from proxy.dialects.framing import rendered
 from proxy.dialects.glance import glance
@@ -15,7 +18,7 @@ from proxy.dialects.notes import Notes, words
 from proxy.dialects.opened import Opened
 from proxy.dialects.placing import Edit, joined
 from proxy.dialects.view import Reading, view
-from proxy.lazyjson import Document, Insert, Kind, Member, Replace, dump
+from proxy.lazyjson import Document, Insert, Kind, Known, Member, Replace, dump
 
 _FIELDS = words(
     "model messages max_tokens system tools tool_choice stream metadata stop_sequences temperature "
@@ -38,6 +41,10 @@ class AnthropicMessages:
     def glance(self, document: Document) -> str:
         """See `Dialect.glance`."""
         return glance(document, _FIELDS)
+
+    def known(self, body: bytes) -> Known | None:
+        """See `Dialect.known`."""
+        return known(body, self._reading.list_key, self.store.beginnings)
 
     def view(self, document: Document) -> Conversation:
         """See `Dialect.view`."""
@@ -93,7 +100,7 @@ def _policy_text(document: Document, text: str) -> list[Edit]:
     client's stays where it is, and there may be four of them at most. A `system` string becomes
     the first block, its raw bytes as they were; the API rejects blocks without text, so a blank
     string stays a string. A shape that is not known is left for the upstream to refuse."""
-    block = dump({"type": "text", "text": text})
+    block = _block(text)
     system = document.root.get("system")
     if system is None:
         return [Member((), "system", b"[" + block + b"]")]
@@ -107,6 +114,11 @@ def _policy_text(document: Document, text: str) -> list[Edit]:
         return [Replace(("system",), joined(system, text))]
     first = b'{"type":"text","text":' + system.raw + b"},"
     return [Replace(("system",), b"[" + first + block + b"]")]
+
+
+@lru_cache(maxsize=8)
+def _block(text: str) -> bytes:
+    return dump({"type": "text", "text": text})
 
 
 def _member(key: str, node: Opened, notes: Notes) -> None:

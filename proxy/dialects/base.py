@@ -7,7 +7,7 @@ from typing import Protocol
 
 from policies.conversation import Conversation
 from policies.decision import Claimed, Decision
-from proxy.lazyjson import Document
+from proxy.lazyjson import Document, Known
 
 
 class Dialect(Protocol):
@@ -22,6 +22,10 @@ class Dialect(Protocol):
     @property
     def family(self) -> str:
         """The word used in the configuration: `anthropic`, `openai` or `ollama`."""
+        ...
+
+    def known(self, body: bytes) -> Known | None:
+        """How `body` begins, where a view was made of one that began so."""
         ...
 
     def glance(self, document: Document) -> str:

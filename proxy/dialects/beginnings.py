@@ -11,7 +11,7 @@ from typing import Final
 from msgspec import Struct
 
 from proxy.dialects.facts import Facts
-from proxy.lazyjson import Node
+from proxy.lazyjson import Known, Node
 from proxy.memory import Memory
 
 LEAST: Final = 16 * 1024
@@ -23,11 +23,10 @@ _ITEM: Final = 300  # bytes that one item takes beside its own
 
 
 class Beginning(Struct, frozen=True, eq=False):
-    """A list as it was: its bytes up to the end of the last item, and for each item where it lies
-    in them, its digest and facts."""
+    """A list as it was, but for its last item: how the body began, and for each item its digest and
+    facts."""
 
-    raw: bytes
-    spans: tuple[tuple[int, int], ...]
+    known: Known
     ends: tuple[int, ...]
     digests: tuple[bytes, ...]
     facts: tuple[Facts, ...]
@@ -44,33 +43,52 @@ class Shared(Struct, frozen=True, eq=False):
     facts: Sequence[Facts] = ()
 
 
+def known(body: bytes, list_key: str, beginnings: Beginnings) -> Known | None:
+    """How `body` begins, if one that began so up to its last item was read before. Where another
+    one did, or only the list began alike, `shared` finds out."""
+    if len(body) < LEAST:
+        return None
+    for colon in (":", ": "):
+        name = f'"{list_key}"{colon}'.encode()
+        # Wherever that stands: what counts is what is remembered, and that all bytes are the same.
+        if (found := body.find(name + b"[")) >= 0:
+            at = found + len(name)
+            old = beginnings.get(body[at : at + _HEAD])
+            same = old is not None and old.known.start == at and old.known.begins(body)
+            return old.known if old is not None and same else None
+    return None
+
+
 def shared(node: Node, beginnings: Beginnings) -> Shared:
     """What the list `node` has in common with the one that began alike last time."""
     old = beginnings.get(_key(node)) if _worth_it(node) else None
     if old is None:
         return Shared()
+    if old.known is node.source.known:
+        return Shared(old.known.spans, old.digests, old.facts)
     start, end = node.span
-    same = _common(old.raw, node.source.body, start, end)
+    moved = start - old.known.start
+    same = _common(old.known, node.source.body, start, end)
     count = bisect_right(old.ends, same)
     # SECURITY: only what ends itself is known by its bytes; the number 1 may go on as 12.
-    while count and old.raw[old.ends[count - 1] - 1] not in b'}]"':
+    while count and old.known.raw[old.ends[count - 1] - 1] not in b'}]"':
         count -= 1
-    spans = [(start + s, start + e) for s, e in old.spans[:count]]
+    spans = [(s + moved, e + moved) for s, e in old.known.spans[:count]]
     return Shared(spans, old.digests[:count], old.facts[:count])
 
 
 def remember(
     node: Node, digests: Sequence[bytes], facts: Sequence[Facts], beginnings: Beginnings
 ) -> None:
-    """Keep the list `node` with the digests and facts of all its items for next time."""
+    """Keep the list `node` with the digests and facts of all its items, but for the last, for next
+    time."""
     here = node.item_spans() if _worth_it(node) else []
-    if not here:
+    if len(here) < 2:
         return
-    start = node.offset
-    spans = tuple([(s - start, e - start) for s, e in here])
+    spans = tuple(here[:-1])
+    raw = node.source.body[: here[-1][0]]
     ends = tuple([end for _, end in spans])
-    raw = node.source.body[start : start + ends[-1]]
-    old = Beginning(raw, spans, ends, tuple(digests), tuple(facts))
+    old = Beginning(Known(raw, node.offset, spans), ends, tuple(digests[:-1]), tuple(facts[:-1]))
     # The facts are in their own memory as well; here they are held on to, so they count.
     beginnings.renew(_key(node), old, 3 * len(raw) + _ITEM * len(here))
 
@@ -85,13 +103,14 @@ def _key(node: Node) -> bytes:
     return node.source.body[node.offset : node.offset + _HEAD]
 
 
-def _common(old: bytes, body: bytes, start: int, end: int) -> int:
-    """How many bytes `old` and `body[start:end]` begin with alike."""
-    most = min(len(old), end - start)
-    at, step = 0, _CHUNK
+def _common(old: Known, body: bytes, start: int, end: int) -> int:
+    """Where in `old` its list ends to be the one in `body[start:end]`."""
+    raw, moved = old.raw, start - old.start
+    most = min(len(raw), end - moved)
+    at, step = old.start, _CHUNK
     while at < most and step:
         stop = min(at + step, most)
-        if old[at:stop] == body[start + at : start + stop]:
+        if raw[at:stop] == body[at + moved : stop + moved]:
             at = stop
         else:
             step //= 2

@@ -17,6 +17,7 @@ from proxy.said import Said, said, text_digest
 
 if TYPE_CHECKING:
     from proxy.dialects.beginnings import Beginning
+    from proxy.dialects.framing import Finished
 
 STORE_BYTES = 16 * 1024 * 1024
 """Default bound of one store, in bytes of the interpreter's memory as far as they can be told."""
@@ -171,7 +172,7 @@ class FactStore:
 
     def __init__(self, limit: int = STORE_BYTES) -> None:
         self.opened = 0
-        self.finished: Memory[tuple[object, ...], bytes] = Memory(limit)
+        self.finished: Finished = Memory(limit)
         self.beginnings: Memory[bytes, Beginning] = Memory(limit)
         self._facts: Memory[bytes, Facts] = Memory(limit)
 

@@ -23,8 +23,8 @@ _DEPTH = 2  # of the address of a message: its list, its index
 _ENTRY = 300  # key, slot and bytes object of one finished message
 _PART = 300  # what one frame adds to the key
 
-Finished = Memory[tuple[object, ...], bytes]
-"""Digest of a client's message and how each of its units is framed → the message as it leaves."""
+Finished = Memory[bytes, tuple[Sequence[_Framing], bytes]]
+"""Digest of a client's message → how its units were framed last, and the message as it left."""
 
 
 def rendered(
@@ -50,11 +50,14 @@ def rendered(
     for index, framings in by_message.items():
         message = conversation.messages[index]
         node = node_at(document.root, message.address)
-        key = (message.digest, *map(_alike, framings))
-        raw = finished.get(key)
-        if raw is None:
+        kept = finished.get(message.digest)
+        if kept is not None and _same(kept[0], framings):
+            raw = kept[1]
+        else:
             raw = _framed_message(node, len(message.address), framings)
-            finished.put(key, raw, len(raw) + _ENTRY + _PART * len(framings))
+            finished.renew(
+                message.digest, (framings, raw), len(raw) + _ENTRY + _PART * len(framings)
+            )
         cuts.append((*node.span, raw))
     return splice(document, (*edits, *left_out(decision)), cuts)
 
@@ -73,6 +76,12 @@ def _known(row: FrameRow | None) -> FrameRow:
     if row is None:
         raise Refused("framing-failed")
     return row
+
+
+def _same(one: Sequence[_Framing], two: Sequence[_Framing]) -> bool:
+    """Whether two lists of units in a message of the same bytes are framed alike."""
+    # Mostly they are the very same units and rows, which is soon seen.
+    return one == two or [*map(_alike, one)] == [*map(_alike, two)]
 
 
 def _alike(framing: _Framing) -> tuple[object, ...]:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from policies.conversation import Conversation, Origin, ToolCall
 from policies.decision import Claimed, Decision
 from proxy.dialects import encoding, errors, finals
+from proxy.dialects.beginnings import known
 from proxy.dialects.facts import FactStore
 from proxy.dialects.framing import rendered
 from proxy.dialects.glance import glance
@@ -17,7 +18,7 @@ from proxy.dialects.openai_chat import tool_names
 from proxy.dialects.opened import Opened
 from proxy.dialects.placing import own_message, reminders
 from proxy.dialects.view import Reading, view
-from proxy.lazyjson import Document, Kind
+from proxy.lazyjson import Document, Kind, Known
 
 _FIELDS = words(
     "model messages stream format keep_alive tools options think logprobs top_logprobs truncate "
@@ -60,6 +61,10 @@ class OllamaChat:
     def glance(self, document: Document) -> str:
         """See `Dialect.glance`."""
         return glance(document, _FIELDS)
+
+    def known(self, body: bytes) -> Known | None:
+        """See `Dialect.known`."""
+        return known(body, self._reading.list_key, self.store.beginnings)
 
     def view(self, document: Document) -> Conversation:
         """See `Dialect.view`."""

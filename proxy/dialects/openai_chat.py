@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from policies.conversation import Conversation, Origin, ToolCall
 from policies.decision import Claimed, Decision
 from proxy.dialects import encoding, errors, finals
+from proxy.dialects.beginnings import known
 from proxy.dialects.facts import FactStore
 from proxy.dialects.framing import rendered
 from proxy.dialects.glance import glance
@@ -16,7 +17,7 @@ from proxy.dialects.notes import Notes, first, json_text, words
 from proxy.dialects.opened import Fields, Opened
 from proxy.dialects.placing import own_message, reminders
 from proxy.dialects.view import Reading, view
-from proxy.lazyjson import Document, Kind
+from proxy.lazyjson import Document, Kind, Known
 
 _FIELDS = words(
     "audio frequency_penalty function_call functions logit_bias logprobs max_completion_tokens "
@@ -66,6 +67,10 @@ class OpenAIChat:
     def glance(self, document: Document) -> str:
         """See `Dialect.glance`."""
         return glance(document, _FIELDS)
+
+    def known(self, body: bytes) -> Known | None:
+        """See `Dialect.known`."""
+        return known(body, self._reading.list_key, self.store.beginnings)
 
     def view(self, document: Document) -> Conversation:
         """See `Dialect.view`."""

@@ -7,6 +7,7 @@ units are framed, nor where a body goes.
 from policies.conversation import Conversation
 from policies.decision import Claimed, Decision
 from proxy.dialects import encoding, errors, finals
+from proxy.dialects.beginnings import known
 from proxy.dialects.facts import FactStore
 from proxy.dialects.framing import rendered
 from proxy.dialects.glance import glance
@@ -17,7 +18,7 @@ from proxy.dialects.responses_items import read_item
 from proxy.dialects.responses_parts import tool_names
 from proxy.dialects.runs import leading
 from proxy.dialects.view import Reading, view
-from proxy.lazyjson import Document, Insert, Kind, Member, Replace, dump
+from proxy.lazyjson import Document, Insert, Kind, Known, Member, Replace, dump
 
 _FIELDS = words(
     "access_programs background background_options client_metadata context_management conversation "
@@ -50,6 +51,10 @@ class OpenAIResponses:
     def glance(self, document: Document) -> str:
         """See `Dialect.glance`."""
         return glance(document, _FIELDS)
+
+    def known(self, body: bytes) -> Known | None:
+        """See `Dialect.known`."""
+        return known(body, self._reading.list_key, self.store.beginnings)
 
     def view(self, document: Document) -> Conversation:
         """See `Dialect.view`."""

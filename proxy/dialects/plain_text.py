@@ -44,6 +44,9 @@ class PlainText:
         """See `Dialect.glance`."""
         return glance(document, names=self._names)
 
+    def known(self, body: bytes) -> None:
+        """See `Dialect.known`; one text has no history."""
+
     def view(self, document: Document) -> Conversation:
         """See `Dialect.view`; there are pieces, no messages and no units."""
         document.judge()

@@ -112,7 +112,7 @@ def _check_case(root: Node, key: str, fields: frozenset[str]) -> None:
 def member_piece(key: str, node: Node) -> Piece:
     """The piece of one top-level member: its key, then everything below."""
     digest = node.digest(_member_salt(key))
-    return Piece(node.address, digest, partial(node.strands, keyed=True))
+    return Piece(node.address, digest, partial(node.strands, keyed=True), node.size)
 
 
 def _member_salt(key: str) -> bytes:
@@ -160,12 +160,12 @@ def _messages(node: Node, reading: Reading, store: FactStore, seen: _Seen) -> No
     for item, digest, remembered in zip(items, digests, known, strict=True):
         facts = remembered or made[digest]
         address = item.address
-        seen.pieces.append(Piece(address, digest, item.strands))
+        seen.pieces.append(Piece(address, digest, item.strands, item.size))
         seen.messages.append(facts.message(len(seen.messages), address, digest))
         if facts.notable:
             seen.facts.append((address, facts))
         seen.said.append(facts)
-    if new:
+    if len(new) > 1:
         remember(node, digests, seen.said, store.beginnings)
 
 

@@ -1,0 +1,42 @@
+"""The beginning of a body that was read before: what stands there need not be read again.
+
+Owns how much of a body is new, and where things lie in it then. It must not know what they mean.
+
+Equal bytes are read alike. So a body that begins like an earlier one, up to where an item of a list
+at its top begins, is read without the items before it, and whatever stands behind them is moved.
+"""
+
+from dataclasses import dataclass
+
+from proxy.json_spans import ObjectSpans, Unaccounted, object_spans
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Known:
+    """`raw`: bytes of a body up to where an item begins. `start`: where its list begins. `spans`:
+    where the items before it lie."""
+
+    raw: bytes
+    start: int
+    spans: tuple[tuple[int, int], ...]
+
+    def begins(self, body: bytes) -> bool:
+        """Whether all of it stands at the beginning of `body`."""
+        # SECURITY: only equal bytes are read alike.
+        return body.startswith(self.raw)
+
+    def members(self, body: bytes, start: int, end: int) -> ObjectSpans:
+        """As `object_spans`, of a `body` that it begins, all of which lies in `start:end`."""
+        rest = body[: self.start + 1] + body[len(self.raw) : end]
+        moved = end - len(rest)
+        found: ObjectSpans = []
+        try:
+            shorter = object_spans(rest, start, len(rest))
+        except Unaccounted:
+            return object_spans(body, start, end)  # which says where
+        for key, key_start, first, last in shorter:
+            if first > self.start:
+                found.append((key, key_start + moved, first + moved, last + moved))
+            else:
+                found.append((key, key_start, first, last + moved * (first == self.start)))
+        return found
