@@ -77,3 +77,11 @@ def test_equal_keys_across_it_are_found() -> None:
         raw = RAW[:-1] + f',"{key}":1}}'.encode()
         with pytest.raises(Malformed):
             read(raw, known=MEMORY).root.members()
+
+
+@pytest.mark.parametrize("at", [0, 5, RAW.index(b'"list"'), RAW.index(b"two"), len(MEMORY.raw) - 1])
+def test_one_byte_makes_another_beginning(at: int) -> None:
+    """Whether it stands before the list, in an item or between two."""
+    assert MEMORY.begins(RAW)
+    assert not MEMORY.begins(RAW[:at] + b"x" + RAW[at + 1 :])
+    assert not MEMORY.begins(RAW[: len(MEMORY.raw) - 1])
