@@ -170,7 +170,7 @@ def test_a_rival_is_refused(
 ) -> None:
     """Another distribution that installs our package names makes us stop with the way out."""
     owners = {"proxy": ["transom", "proxy.py"], "policies": ["transom"], "click": ["click"]}
-    monkeypatch.setattr(rivals, "packages_distributions", lambda: owners)
+    monkeypatch.setattr(rivals, "owners", lambda: owners)
     assert cli.run([verb]) == 2
     assert capsys.readouterr().err == (
         "proxy.py also installs a package named proxy or policies\n\n"

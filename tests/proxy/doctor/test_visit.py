@@ -179,7 +179,7 @@ def test_a_rival_ends_the_visit(
 ) -> None:
     """Where another distribution's files lie over ours nothing else can be trusted."""
     owners = {"proxy": ["transom", "proxy.py"]}
-    monkeypatch.setattr(rivals, "packages_distributions", lambda: owners)
+    monkeypatch.setattr(rivals, "owners", lambda: owners)
     assert cli.run(["doctor"]) == 1
     assert capsys.readouterr() == (
         "wrong    rivals                "
