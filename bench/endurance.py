@@ -1,4 +1,4 @@
-"""`python -m bench.endurance`: does a node stay up? Some eight minutes; writes its chapter of
+"""`python -m bench.endurance`: does a node stay up? Some ten minutes; writes its chapter of
 `bench/RESULTS.md`.
 
 Streams beside each other, many more of them, large bodies one after the other, and clients that
@@ -19,15 +19,16 @@ from pathlib import Path
 from bench import bodies, client, figures, nodes, results, rude
 from bench.processes import Server, server
 from bench.requests import fresh
+from bench.rude import SETTLE
 
 MODES = ("direct", "baseline", *nodes.OURS)
 EVENTS = 100
 FEW, FEW_PACE, ROUNDS = 200, 20, 4  # streams, milliseconds between events, rounds
 MANY, MANY_PACE = 1000, 100
+FILL = 20_000  # small requests, after which all that is remembered has reached its bounds
 BODIES, SIZE, STEP = 3000, 1_000_000, 50  # requests, bytes, requests between two looks
 LEAVERS, AT_ONCE = 1000, 25
 PHASES = ("connect", "head", "upload", "first byte", "mid-stream", "end")
-SETTLE = 8.0  # seconds; connections to upstreams are kept for 4
 
 Row = tuple[object, ...]
 
@@ -50,6 +51,7 @@ async def _measure(folder: Path) -> list[Row]:
         guard = servers["guard"]
         rows: list[Row] = [("idle, MB", f"{guard.memory():.0f}", "≤ 80")]
         rows += await _few(servers)
+        rows += await _fill(guard)
         rows += await _bodies(guard, "same history, one new result", _grown(guard))
         rows += await _bodies(guard, "all new", _new(guard))
         rows += await _leavers(guard)
@@ -128,6 +130,17 @@ def _new(one: Server) -> Iterator[Sequence[bytes]]:
         number += 1
 
 
+async def _fill(one: Server) -> list[Row]:
+    """New results one after the other, until no memory of what was is left to grow."""
+    figures.say(f"{FILL} small requests, each with a new result")
+    asked = fresh(one, bodies.history(2_000)[-1])
+    connection = await client.connect(one.url)
+    for _ in range(FILL):
+        await connection.ask(next(asked))
+    connection.transport.close()
+    return [(f"{FILL} small requests, each with a new result, MB", f"{one.memory():.0f}", "≤ 200")]
+
+
 async def _bodies(one: Server, name: str, asked: Iterator[Sequence[bytes]]) -> list[Row]:
     figures.say(f"{BODIES} bodies of {SIZE // 1_000_000} MB, {name}")
     connection = await client.connect(one.url)
@@ -138,7 +151,7 @@ async def _bodies(one: Server, name: str, asked: Iterator[Sequence[bytes]]) -> l
             samples.append(one.memory())
     spent = (time.monotonic() - begun) / BODIES * 1000
     connection.transport.close()
-    later = samples[len(samples) * 2 // 3 :]  # when what is remembered has reached its bounds
+    later = samples[len(samples) * 2 // 3 :]  # when large buffers have been through all sizes
     slope = figures.slope(later) / STEP * 1000
     title = f"{BODIES} bodies of {SIZE // 1_000_000} MB, {name}"
     return [
@@ -153,19 +166,19 @@ async def _leavers(one: Server) -> list[Row]:
     request = next(fresh(one, bodies.history(50_000, stream=True)[-1]))
     rows: list[Row] = []
     for phase in PHASES:
+        figures.say(f"{LEAVERS} clients that leave: {phase}")
+        await _all_leave(one, request, phase)  # memory that is used again
+        before = rude.now(one)
+        await _all_leave(one, request, phase)
+        title = f"{LEAVERS} clients that leave: {phase}"
+        rows.append((title, rude.grown(one, before), "nothing"))
+    return rows
+
+
+async def _all_leave(one: Server, request: Sequence[bytes], phase: str) -> None:
+    for _ in range(LEAVERS // AT_ONCE):
         await asyncio.gather(*(_leave(one, request, phase) for _ in range(AT_ONCE)))
     await asyncio.sleep(SETTLE)
-    for phase in PHASES:
-        figures.say(f"{LEAVERS} clients that leave: {phase}")
-        before = one.memory(), one.files(), one.threads()
-        for _ in range(LEAVERS // AT_ONCE):
-            await asyncio.gather(*(_leave(one, request, phase) for _ in range(AT_ONCE)))
-        await asyncio.sleep(SETTLE)
-        grown = one.memory() - before[0]
-        files, threads = one.files() - before[1], one.threads() - before[2]
-        figure = f"{grown:+.1f} MB, {files:+d} files, {threads:+d} threads"
-        rows.append((f"{LEAVERS} clients that leave: {phase}", figure, "nothing"))
-    return rows
 
 
 async def _leave(one: Server, request: Sequence[bytes], phase: str) -> None:

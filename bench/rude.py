@@ -36,9 +36,9 @@ async def never_reading(one: Server) -> list[Row]:
     """Answers of some 30 MB each that nobody takes."""
     figures.say(f"{DEAF} clients that never read")
     asked = fresh(one, bodies.history(2_000, stream=True)[-1], f"{DEAF_EVENTS} 0")
-    held, before = 0.0, _now(one)
+    held, before = 0.0, now(one)
     for turn in range(2):  # the first time memory grows that is used again the second time
-        begun = _now(one)
+        begun = now(one)
         writers = [await _deaf(one, b"".join(next(asked))) for _ in range(DEAF)]
         await asyncio.sleep(DEAF_SECONDS)
         held = max(held, one.memory() - begun[0])
@@ -46,11 +46,11 @@ async def never_reading(one: Server) -> list[Row]:
             writer.transport.abort()
         await asyncio.sleep(SETTLE)
         if not turn:
-            before = _now(one)
+            before = now(one)
     title = f"{DEAF} clients that never read"
     return [
         (f"{title}, while they stay", f"{held / DEAF:+.2f} MB each", "bounded"),
-        (f"{title}, the second time, afterwards", _grown(one, before), "nothing"),
+        (f"{title}, the second time, afterwards", grown(one, before), "nothing"),
     ]
 
 
@@ -65,7 +65,7 @@ async def one_byte_a_second(one: Server) -> list[Row]:
     """A body sent so is waited for, within `timeouts.idle`; a head is not, within its own limit."""
     figures.say(f"{SLOW} clients that send one byte a second, of a body or of a head")
     raw = b"".join(next(fresh(one, bodies.history(2_000)[-1])))
-    before = _now(one)
+    before = now(one)
     bodies_sent = [_dripped(one, raw, len(raw) - SLOW_BYTES) for _ in range(SLOW)]
     heads_sent = [_dripped(one, raw, 0) for _ in range(SLOW)]
     told = await asyncio.gather(*bodies_sent, *heads_sent)
@@ -76,7 +76,7 @@ async def one_byte_a_second(one: Server) -> list[Row]:
     return [
         (f"{title} of a body of {SLOW_BYTES} more", f"{served} served", f"{SLOW}"),
         (f"{title} of a head", f"{refused} refused after its limit of 30 s", f"{SLOW}"),
-        (f"{title}, afterwards", _grown(one, before), "nothing"),
+        (f"{title}, afterwards", grown(one, before), "nothing"),
     ]
 
 
@@ -107,12 +107,12 @@ async def resets(folder: Path) -> list[Row]:
     async with _resetting() as url:
         with server("guard", nodes.serve("guard", url, home), home) as one:
             await _all_cuts(one)  # memory that is used again
-            before = _now(one)
+            before = now(one)
             looks = await _all_cuts(one)
             title = f"{len(looks)} answers cut by a reset, at every byte"
             return [
                 (f"{title}, taken for whole", sum(looks), "0"),
-                (f"{title}, afterwards", _grown(one, before), "nothing"),
+                (f"{title}, afterwards", grown(one, before), "nothing"),
             ]
 
 
@@ -192,10 +192,12 @@ def _address(one: Server) -> tuple[str, int]:
     return host, int(port)
 
 
-def _now(one: Server) -> tuple[float, int, int]:
+def now(one: Server) -> tuple[float, int, int]:
+    """Memory in MB, open files, threads."""
     return one.memory(), one.files(), one.threads()
 
 
-def _grown(one: Server, before: Sequence[float]) -> str:
-    memory, files, threads = (now - then for now, then in zip(_now(one), before, strict=True))
+def grown(one: Server, before: Sequence[float]) -> str:
+    """What there is more of than `before`."""
+    memory, files, threads = (now - then for now, then in zip(now(one), before, strict=True))
     return f"{memory:+.1f} MB, {files:+.0f} files, {threads:+.0f} threads"
