@@ -276,6 +276,8 @@ async def abandon(stage: Stage, phase: str) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", port_of(stage))
     try:
         match phase:
+            case "connect":
+                pass
             case "head":
                 writer.write(raw[:40])
             case "body":
@@ -293,14 +295,14 @@ async def abandon(stage: Stage, phase: str) -> None:
         writer.transport.abort()
 
 
-PHASES = ("head", "body", "whole", "begun", "end")
+PHASES = ("connect", "head", "body", "whole", "begun", "end")
 
 
 async def test_a_thousand_clients_that_leave_leave_nothing_behind(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """200 in each phase (head, body, before the first byte, mid-stream, at the end): afterwards no
-    task, connection or file is left, and the node serves."""
+    """200 in each phase (connected, head, body, before the first byte, mid-stream, at the end):
+    afterwards no task, connection or file is left, and the node serves."""
     monkeypatch.setattr("proxy.connector.KEEP", 0.2)
     stream = Reply.stream([b"data: 1\n\n", 0.005, b"data: 2\n\n"])
     async with staged(lambda asked: stream) as stage:

@@ -5,7 +5,7 @@ import asyncio
 import gzip
 import zlib
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 from backports import zstd
 
-from proxy.demo.upstream import Framing, Recorded, Reply, ScriptedUpstream, Step
+from proxy.demo.upstream import Fault, Framing, Recorded, Reply, ScriptedUpstream, Step
 from tests.scenes.bodies import BODIES
 from tests.scenes.nodes import Served, served, upstream
 from tests.scenes.staging import echo
-from tests.scenes.talk import Talk, request
+from tests.scenes.talk import Broken, Talk, request
 
 pytestmark = pytest.mark.skipif(
     not Path("/proc/self/status").exists(), reason="memory is read from /proc"
@@ -186,6 +186,31 @@ async def test_bodies_that_never_end_are_let_go(tmp_path: Path) -> None:
         await at.settled(files)
         assert at.memory() - before < 30 * MB
         assert at.vendor.accepted == 0
+        assert "internal-error" not in at.log()
+
+
+SHORT = (
+    b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
+    b"9\r\ndata: 1\n\n\r\n0\r\n\r\n"
+)
+
+
+async def test_answers_that_are_reset_at_every_byte_leave_nothing(tmp_path: Path) -> None:
+    """Over and over, at every byte of a short stream: no file more than before, and no memory that
+    grows with them. What a client is told is for `test_hostile_upstreams.py`."""
+    async with house(tmp_path) as at, Talk(at.port) as talk:
+        await talk.ask("/v1/messages", b'{"model":"m"}')
+        files, samples = at.files(), []
+        for end in [*range(len(SHORT))] * 4:
+            at.vendor.script = lambda asked, end=end: Reply(
+                chunks=(SHORT[:end], Fault.RESET), framing=Framing.RAW
+            )
+            with suppress(Broken):
+                assert (await talk.ask("/v1/messages", b'{"model":"m"}')).status in (200, 503)
+            samples.append(at.memory())
+        await at.settled(files)
+        assert len(at.vendor.requests) == 1 + 4 * len(SHORT)
+        assert slope(samples[len(SHORT) :]) < 0.02 * MB
         assert "internal-error" not in at.log()
 
 
