@@ -1,4 +1,4 @@
-"""`python -m bench.settings [NAME …]`: what single settings are worth, one by one. Some three
+"""`python -m bench.settings [NAME …]`: what single settings are worth, one by one. Some five
 minutes; writes its chapter of `bench/RESULTS.md`.
 
 Beside a node as built runs one that differs in one setting (`bench/variant.py`); both take turns
@@ -21,7 +21,8 @@ from bench import bodies, client, figures, nodes, requests, results
 from bench.processes import Server, server
 from bench.variant import VARIANTS, Variant, available
 
-ROUNDS, PUSH, CLIENTS = 4, 0.3, 8
+ROUNDS, PUSH, CLIENTS = 10, 0.15, 8
+STREAM_ROUNDS = 3
 BURSTS, BURST_EVENTS = 8, 2500
 PARALLEL, PARALLEL_EVENTS, PACE = 200, 25, 20
 BUILT = "built"
@@ -93,17 +94,16 @@ def _pair(way: str, name: str, home: Path) -> Iterator[Mapping[str, Server]]:
         yield pair
 
 
-def _turns(pair: Mapping[str, Server]) -> Iterator[tuple[str, Server]]:
-    for turn in range(ROUNDS):
+def _turns(pair: Mapping[str, Server], rounds: int = ROUNDS) -> Iterator[tuple[str, Server]]:
+    for turn in range(rounds):
         yield from list(pair.items())[:: 1 if turn % 2 else -1]
 
 
 async def _relayed(pair: Mapping[str, Server], found: Figures) -> None:
     small, large = bodies.history(2_000), bodies.history(500_000)
     stream = bodies.history(2_000, stream=True)[-1]
-    for which, one in pair.items():
+    for one in pair.values():
         await _load(one, small[-1], [])  # warm up
-        assert which
     for which, one in _turns(pair):
         await _load(one, small[-1], found[COLUMNS[0]][which])
     for which, one in _turns(pair):
@@ -112,7 +112,7 @@ async def _relayed(pair: Mapping[str, Server], found: Figures) -> None:
         before, asked = one.cpu(), requests.fresh(one, stream, f"{BURST_EVENTS} 0")
         took = await client.streams(one.url, partial(next, asked), BURSTS)
         found[COLUMNS[2]][which].append(took.heard / (one.cpu() - before))
-    for which, one in _turns(pair):
+    for which, one in _turns(pair, STREAM_ROUNDS):
         asked = requests.fresh(one, stream, f"{PARALLEL_EVENTS} {PACE}")
         took = await client.streams(one.url, partial(next, asked), PARALLEL)
         found[COLUMNS[3]][which].append(statistics.median(took.first))
@@ -123,12 +123,14 @@ async def _guarded(pair: Mapping[str, Server], found: Figures) -> None:
     history = bodies.history(500_000)
     for one in pair.values():
         await requests.grow(one, history)
+    waits: dict[str, list[float]] = defaultdict(list)
     for which, one in _turns(pair):
         before, asked = one.cpu(), requests.fresh(one, history[-1])
         times = await client.latencies(one.url, partial(next, asked), 2 * PUSH, 4)
         found[COLUMNS[5]][which].append((one.cpu() - before) / len(times))
-        found[COLUMNS[6]][which].append(figures.quantile(times, 0.95))
+        waits[which] += times
     for which, one in pair.items():
+        found[COLUMNS[6]][which].append(figures.quantile(waits[which], 0.95))
         found[COLUMNS[7]][which].append(one.memory("VmHWM"))
 
 

@@ -10,6 +10,7 @@ import importlib.util
 import logging
 import os
 import sys
+from asyncio import selector_events
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -130,6 +131,12 @@ def _large_buffers() -> None:
     _replace(ResponseHandler, "set_response_params", asked)
 
 
+def _small_reads() -> None:
+    """At most 64 KiB from a socket at once instead of 256: a client that never reads keeps less."""
+    transport = selector_events._SelectorTransport  # type: ignore[attr-defined]
+    _replace(transport, "max_size", 64 * 1024)
+
+
 def _uvloop() -> None:
     import uvloop  # type: ignore[import-not-found] # where it is installed
 
@@ -161,6 +168,7 @@ VARIANTS = {
     ),
     "connector-limit": Variant("100 connections to upstreams", "no limit", _limit),
     "large-buffers": Variant("read buffers of 1 MiB", "64 KiB", _large_buffers),
+    "small-reads": Variant("64 KiB from a socket at once", "256 KiB", _small_reads),
     "memory-pools": Variant("a pool of memory per thread", "one for all", _pools),
     "uvloop": Variant("uvloop", "asyncio", _uvloop, needs="uvloop"),
 }

@@ -156,7 +156,7 @@ def share_memory() -> None:
 
 def settle() -> None:
     """After start-up: what is there stays, so the collector need not look at it again. Measured:
-    a fifth more throughput on large bodies."""
+    to walk all of it holds the loop for 35 ms; throughput is the same either way."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(_YOUNG, *gc.get_threshold()[1:])
