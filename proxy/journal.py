@@ -94,8 +94,8 @@ class Line:
 
     def _write(self, event: str, severity: str, **fields: object) -> None:
         spent = round((self.clock() - self.began) * 1000, 1)
-        log = getattr(logs.get(), severity)
-        log(event, request=self.request, ms=spent, **{**self.fields, **fields})
+        known = {"event": event, "request": self.request, "ms": spent, **self.fields, **fields}
+        logs.write(severity, known)
 
 
 def findings(found: Sequence[Finding]) -> dict[str, object]:

@@ -19,8 +19,8 @@ LONGEST_LIST: Final = 64
 
 
 def _shape(pattern: str) -> Fits:
-    compiled = re.compile(pattern)
-    return lambda value: isinstance(value, str) and compiled.fullmatch(value) is not None
+    fullmatch = re.compile(pattern).fullmatch
+    return lambda value: isinstance(value, str) and fullmatch(value) is not None
 
 
 def _list(fits: Fits) -> Fits:

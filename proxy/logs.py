@@ -4,7 +4,6 @@ Owns which fields may be logged and in which shape, and what becomes of other pe
 of exceptions. It must not know a request. Event and field names are part of the outward contract.
 """
 
-import contextlib
 import logging
 import sys
 import threading
@@ -41,10 +40,11 @@ class _Out:
         if not line.isascii():
             coding = getattr(stream, "encoding", None) or "utf-8"
             line = line.encode(coding, "backslashreplace").decode(coding)
-        # A log that cannot be written must not end a request.
-        with contextlib.suppress(OSError, ValueError):
+        try:
             stream.write(line + "\n")
             stream.flush()
+        except (OSError, ValueError):
+            pass  # a log that cannot be written must not end a request
 
     debug = info = warning = error = critical = write
 
@@ -78,21 +78,30 @@ def get() -> FilteringBoundLogger:
     standard error."""
     logger: FilteringBoundLogger = structlog.wrap_logger(
         _OUT,
-        processors=[_level, _time, _exception, _names, neutralise, allow, _render],
+        processors=[lambda _, level, event: line(level, event)],
         wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
     ).bind()
     return logger
 
 
-def neutralise(_: object, __: str, event: Event) -> Event:
-    """Control, format, bidi and surrogate characters of every key and string become U+FFFD."""
-    return {_plain(name): _neutral(value) for name, value in event.items()}
+def write(level: str, event: Event) -> None:
+    """What `get()` does with the fields of one line, `event` among them, without the way there:
+    for the line that every request has."""
+    _OUT.write(line(level, event))
 
 
-def allow(_: object, __: str, event: Event) -> Event:
+def line(level: str, event: Event) -> str:
+    """The one pipe: everything that is ever written comes through here."""
+    event["level"], event["ts"] = level, _now()
+    if "exc_info" in event:
+        _exception(event)
+    return neutralise(_render(_names(allow(event))))
+
+
+def allow(event: Event) -> Event:
     """Only known fields, in their order, each in its shape: a known field in another shape is
     withheld, everything else is dropped."""
-    # SECURITY: the last processor. No call site can log what is not let through here.
+    # SECURITY: nothing behind it adds a field. No call site can log what is not let through here.
     return {
         name: event[name] if fits(event[name]) else WITHHELD
         for name, fits in FIELDS.items()
@@ -100,15 +109,17 @@ def allow(_: object, __: str, event: Event) -> Event:
     }
 
 
-def _level(_: object, method: str, event: Event) -> Event:
-    event["level"] = method
-    return event
+def neutralise(line: str) -> str:
+    """Control, format, bidi and surrogate characters of a line become U+FFFD, whatever wrote it."""
+    if line.isascii() and line.isprintable():
+        return line
+    unsafe = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+    return "".join("\ufffd" if unicodedata.category(mark) in unsafe else mark for mark in line)
 
 
-def _time(_: object, __: str, event: Event) -> Event:
+def _now() -> str:
     second, milliseconds = divmod(time.time_ns() // 1_000_000, 1000)
-    event["ts"] = f"{_second(second)}.{milliseconds:03d}Z"
-    return event
+    return f"{_second(second)}.{milliseconds:03d}Z"
 
 
 @lru_cache(1)
@@ -116,29 +127,27 @@ def _second(second: int) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
 
 
-def _exception(_: object, __: str, event: Event) -> Event:
+def _exception(event: Event) -> None:
     """`exc_info` → `error`, the types, and `at`, our own frames."""
     # SECURITY: never the text of an exception: it may hold a value of a body.
-    raised = event.pop("exc_info", None)
+    raised = event.pop("exc_info")
     if raised is True:
         raised = sys.exc_info()[1]
     elif isinstance(raised, tuple):
         raised = raised[1]
     if isinstance(raised, BaseException):
         event["error"], event["at"] = _types(raised), _frames(raised.__traceback__)
-    return event
 
 
-def _names(_: object, __: str, event: Event) -> Event:
+def _names(event: Event) -> Event:
     """Names that strangers chose: in a safe shape and clean, or `-`."""
     for name in NAMES & event.keys():
-        value = event[name]
-        if not FIELDS[name](value) or not (_OUT.clean is None or _OUT.clean(value)):
+        if event[name] == WITHHELD or not (_OUT.clean is None or _OUT.clean(event[name])):
             event[name] = "-"
     return event
 
 
-def _render(_: object, __: str, event: Mapping[str, Any]) -> str:
+def _render(event: Mapping[str, Any]) -> str:
     if _OUT.json:
         return _TO_JSON.encode(event).decode()
     rest = " ".join(f"{name}={_value(value)}" for name, value in event.items() if name not in _HEAD)
@@ -151,19 +160,6 @@ _TO_JSON: Final = msgspec.json.Encoder()
 
 def _value(value: object) -> str:
     return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
-
-
-def _neutral(value: object) -> object:
-    if isinstance(value, str):
-        return _plain(value)
-    return [_neutral(item) for item in value] if isinstance(value, list | tuple) else value
-
-
-def _plain(text: str) -> str:
-    if text.isascii() and text.isprintable():
-        return text
-    unsafe = {"Cc", "Cf", "Cs", "Zl", "Zp"}
-    return "".join("\ufffd" if unicodedata.category(mark) in unsafe else mark for mark in text)
 
 
 def _types(raised: BaseException) -> list[str]:
