@@ -16,6 +16,7 @@ from proxy import browsers
 from proxy.endpoints import Match, Treatment, match, nearest
 from proxy.errors import Refused
 from proxy.headers import Headers, is_credential, split, token_in
+from proxy.memory import Memory
 
 if TYPE_CHECKING:
     from aiohttp import web
@@ -26,6 +27,9 @@ HEAD_LIMIT: Final = 64 * 1024
 """Most bytes of request line and headers together."""
 
 TOO_LARGE: Final = f"its headers are larger than {HEAD_LIMIT // 1024} kB"
+
+HEADS: Final = 2**20
+"""Bytes of heads that are remembered because they were admitted. In memory only."""
 
 HEALTH: Final = "/healthz"
 """The one address that needs no client token."""
@@ -71,6 +75,24 @@ class Admitted:
     def has_body(self) -> bool:
         return self.length != 0
 
+    def of(self, length: int) -> "Admitted":
+        """The same with a body of `length` bytes."""
+        return Admitted(
+            self.match,
+            self.client,
+            self.headers,
+            self.credentials,
+            self.codings,
+            length,
+            self.awaits,
+            self.asks,
+        )
+
+
+Raw = tuple[tuple[bytes, bytes], ...]
+Head = tuple[str, str, Raw]
+"""Method, target and headers, but for the length of a body."""
+
 
 @dataclass(frozen=True, slots=True)
 class Door:
@@ -85,6 +107,9 @@ class Door:
     clients: tuple[tuple[str, bytes], ...] = field(default=(), repr=False)
     by_key: bool = False
     opened: frozenset[str] = frozenset()
+    known: "Memory[Head, Admitted]" = field(
+        default_factory=lambda: Memory(HEADS), repr=False, compare=False
+    )
 
     @classmethod
     def of(cls, config: "Config", port: int) -> Self:
@@ -99,10 +124,21 @@ class Door:
         )
 
     def admit_request(self, request: "web.BaseRequest") -> Admitted:
-        """`admit` for a request of the server, read as it stood on the wire."""
+        """`admit` for a request of the server, read as it stood on the wire.
+
+        Clients say the same in most of their requests: a head that was admitted is so again, since
+        nothing but what stands in it decides. Its length alone is read anew.
+        """
         if request.version not in ((1, 0), (1, 1)):
             raise _refused("only HTTP/1.1 and HTTP/1.0 are spoken here")
-        return self.admit(request.method, request.raw_path, _decoded(request.raw_headers))
+        length, rest = _apart(request.raw_headers)
+        head = (request.method, request.raw_path, rest)
+        if length and (known := self.known.get(head)) is not None:
+            return known.of(length)
+        admitted = self.admit(request.method, request.raw_path, _decoded(request.raw_headers))
+        if length:
+            self.known.put(head, admitted, _size(head))
+        return admitted
 
     def admit(self, method: str, target: str, headers: Sequence[tuple[str, str]]) -> Admitted:
         """The way in, for a request line and headers as they came. Raises `Refused`."""
@@ -264,6 +300,26 @@ def _length(values: dict[str, list[str]]) -> int | None:
     if len(lengths) > 1 or not _LENGTH.fullmatch(lengths[0]):
         raise _refused("the length of its body cannot be told for certain")
     return int(lengths[0])
+
+
+def _apart(raw: Raw) -> tuple[int, Raw]:
+    """The length of a body and the other headers; 0 and all of them where there is no body, or
+    where its length is not told once and as everybody writes it."""
+    rest: list[tuple[bytes, bytes]] = []
+    lengths: list[bytes] = []
+    for pair in raw:
+        if pair[0].lower() == b"content-length":
+            lengths.append(pair[1])
+        else:
+            rest.append(pair)
+    # SECURITY: two of them are two ways to tell where a body ends, whatever else is known.
+    if len(lengths) == 1 and lengths[0].isdigit() and len(lengths[0]) < 16:
+        return int(lengths[0]), tuple(rest)
+    return 0, raw
+
+
+def _size(head: Head) -> int:
+    return len(head[1]) + sum(len(name) + len(value) for name, value in head[2])
 
 
 def _awaits(values: dict[str, list[str]]) -> bool:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from policies.decision import Leg
 from policies.notices import NOTICES
 from proxy.config import ClientSettings, Config, Listen, UpstreamSettings
-from proxy.door import HEAD_LIMIT, Admitted, Door, dress
+from proxy.door import HEAD_LIMIT, HEADS, Admitted, Door, dress
 from proxy.errors import Refused
 
 HOST = ("Host", "127.0.0.1:8787")
@@ -457,6 +457,83 @@ def test_a_request_of_the_server_is_read_as_it_stood_on_the_wire():
     request.raw_headers = ((b"Host", b"localhost:8787"), (b"x-name", b"\xff"))
     with pytest.raises(Refused, match="door-refused"):
         door().admit_request(request)
+
+
+HEAD = (
+    (b"Host", b"localhost:8787"),
+    (b"Content-Length", b"7"),
+    (b"x-name", b"a"),
+    (b"Authorization", b"Bearer mine"),
+)
+
+
+def wire(raw=HEAD, method="POST", target="/v1/messages", version=(1, 1)) -> SimpleNamespace:
+    return SimpleNamespace(
+        method=method, raw_path=target, raw_headers=tuple(raw), version=HttpVersion(*version)
+    )
+
+
+def let_in(at: Door, request: SimpleNamespace) -> Admitted | str:
+    try:
+        return at.admit_request(request)
+    except Refused as refused:
+        return refused.code
+
+
+def test_a_head_that_was_admitted_is_known(monkeypatch):
+    """The second time nothing is judged anew but the length, which is the request's own."""
+    at = door()
+    first = at.admit_request(wire())
+    monkeypatch.delattr(Door, "admit")
+    second = at.admit_request(wire([*HEAD[:1], *HEAD[2:], (b"content-length", b"900")]))
+    assert (first.length, second.length) == (7, 900)
+    assert second.of(7) == first
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        wire([*HEAD, (b"Content-Length", b"7")]),
+        wire([*HEAD, (b"content-length", b"8")]),
+        wire([*HEAD, (b"Transfer-Encoding", b"chunked")]),
+        wire([*HEAD, (b"Origin", b"http://evil.example")]),
+        wire([(b"Host", b"evil.example"), *HEAD[1:]]),
+        wire([HEAD[0], (b"Content-Length", b"+7"), *HEAD[2:]]),
+        wire([HEAD[0], (b"Content-Length", b""), *HEAD[2:]]),
+        wire(target="/v1/nothing"),
+        wire(method="DELETE"),
+        wire(version=(2, 0)),
+    ],
+)
+def test_nothing_else_passes_for_a_known_head(request_):
+    """What differs in a byte is judged by itself, and two lengths are never one."""
+    at = door()
+    at.admit_request(wire())
+    assert let_in(at, request_) in ("door-refused", "unknown-endpoint")
+
+
+def test_known_heads_are_bounded_and_never_of_who_was_refused():
+    """Strangers fill no memory, and clients only so much."""
+    at = door()
+    let_in(at, wire([(b"Host", b"evil.example"), *HEAD[1:]]))
+    assert len(at.known) == 0
+    for number in range(64):
+        at.admit_request(wire([*HEAD, (b"x-long", b"%d" % number + b"y" * 40_000)]))
+    assert 0 < at.known.used <= HEADS
+
+
+@given(st.lists(st.lists(st.sampled_from([
+    *HEAD, HEAD[1], (b"content-length", b"0"), (b"Transfer-Encoding", b"chunked"),
+    (b"Connection", b"x-name"), (b"x-transom-token", TOKEN.encode()),
+    (b"x-transom-token", OTHER.encode()), (b"Content-Encoding", b"gzip"),
+]), max_size=6), max_size=4))  # fmt: skip
+def test_a_door_that_remembers_is_the_door_that_does_not(heads):
+    """Whatever came before, a request is judged as if it were the first."""
+    at = door(clients=(client("laptop", TOKEN), client("phone", OTHER)))
+    for raw in heads:
+        request = wire([HEAD[0], *raw])
+        fresh = door(clients=(client("laptop", TOKEN), client("phone", OTHER)))
+        assert let_in(at, request) == let_in(fresh, request)
 
 
 def test_refusals_are_dressed_past_the_token():
