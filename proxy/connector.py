@@ -9,8 +9,8 @@ import asyncio
 import select
 import socket
 from collections.abc import Callable
+from functools import partial
 from typing import Final, NoReturn
-from weakref import WeakSet
 
 import aiohttp
 from aiohttp.abc import AbstractResolver
@@ -46,7 +46,6 @@ class Connector(aiohttp.TCPConnector):
         resolver: AbstractResolver | None = None,
     ) -> None:
         self._allowed = allowed
-        self._known: WeakSet[ResponseHandler] = WeakSet()
         super().__init__(
             limit=0,
             use_dns_cache=False,
@@ -54,6 +53,8 @@ class Connector(aiohttp.TCPConnector):
             keepalive_timeout=KEEP,
             socket_factory=self._socket,
         )
+        peer: Callable[..., ResponseHandler] = _Peer
+        self._factory = partial(peer, loop=self._loop)
 
     async def connect(
         self,
@@ -64,15 +65,13 @@ class Connector(aiohttp.TCPConnector):
         """A connection on which nothing was written since it was checked."""
         while True:
             connection = await super().connect(req, traces, timeout)
-            protocol, transport = connection.protocol, connection.transport
-            assert protocol is not None
-            assert transport is not None
-            if protocol in self._known and _has_news(transport.get_extra_info("socket")):
+            peer = connection.protocol
+            assert isinstance(peer, _Peer)
+            if peer.has_news():
                 connection.close()
                 continue
-            self._known.add(protocol)
             # SECURITY: the peer of this very connection, before the first byte of a request.
-            if self._allowed is not None and not self._allowed(_peer(transport)):
+            if self._allowed is not None and not self._allowed(peer.address):
                 connection.close()
                 _refuse()
             return connection
@@ -85,18 +84,27 @@ class Connector(aiohttp.TCPConnector):
         return socket.socket(family=info[0], type=info[1], proto=info[2])
 
 
-def _peer(transport: asyncio.Transport) -> str:
-    peer = transport.get_extra_info("peername")
-    return str(peer[0]) if peer else ""
-
-
 def _refuse() -> NoReturn:
     raise Refused("home-not-local", reason=_ELSEWHERE)
 
 
-def _has_news(kept: socket.socket) -> bool:
-    """Whether a kept connection has something to read: on one where nothing was asked, that is its
-    end, or an answer to nobody."""
-    poll = select.poll()
-    poll.register(kept.fileno(), select.POLLIN)
-    return bool(poll.poll(0))
+class _Peer(ResponseHandler):
+    """The other end of one connection."""
+
+    address = ""
+    _poll: "select.poll | None" = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        if peer := transport.get_extra_info("peername"):
+            self.address = str(peer[0])
+
+    def has_news(self) -> bool:
+        """Whether it has been used before and has something to read: where nothing was asked, that
+        is its end, or an answer to nobody."""
+        if self._poll is not None:
+            return bool(self._poll.poll(0))
+        assert self.transport is not None
+        self._poll = select.poll()
+        self._poll.register(self.transport.get_extra_info("socket").fileno(), select.POLLIN)
+        return False

@@ -19,7 +19,7 @@ from aiohttp.client_proto import ResponseHandler
 from aiohttp.client_reqrep import ConnectionKey
 from aiohttp.connector import Connection
 from aiohttp.http import HttpVersion, RawResponseMessage, StreamWriter
-from multidict import CIMultiDict, CIMultiDictProxy
+from multidict import CIMultiDictProxy
 from yarl import URL
 
 from proxy.connector import Connector
@@ -144,9 +144,12 @@ class Exchange:
         where a body is expected, Content-Length are written beside `headers`, and nothing else.
         `limits` hold while connecting, `first_byte` from then on, in seconds. Raises `Silent`, and
         the library's `ClientError`, `OSError` (`TimeoutError` while connecting) and
-        `HttpProcessingError`.
+        `HttpProcessingError`; `ValueError` for what could not be told from two heads.
         """
         way = self._way(base_url)
+        first = f"{method} {way.prefix}{address} HTTP/1.1"
+        length = len(body) if body or method not in _BODILESS else None
+        head = _written([first, f"Host: {way.host}"], headers, length)
         connection = await self._connector.connect(way.target, [], limits)
         silent = False
         upload = None
@@ -160,12 +163,7 @@ class Exchange:
         patience.begin()
         try:
             protocol = _awaiting(connection, method)
-            writer = StreamWriter(protocol, self._loop)
-            lines = CIMultiDict([("Host", way.host), *headers])
-            if body or method not in _BODILESS:
-                lines.add("Content-Length", str(len(body)))
-            await writer.write_headers(f"{method} {way.prefix}{address} HTTP/1.1", lines)
-            upload = await _write(writer, body)
+            upload = _write(protocol, head, body, self._loop)
             message, content = await _head(protocol)
             return Response(message, content, connection, upload)
         except BaseException:
@@ -201,14 +199,35 @@ def _awaiting(connection: Connection, method: str) -> ResponseHandler:
     return protocol
 
 
-async def _write(writer: StreamWriter, body: bytes) -> "asyncio.Task[None] | None":
+def _written(lines: list[str], headers: Headers, length: int | None) -> bytes:
+    """A head: `lines`, `headers` and the length of what follows."""
+    lines += [f"{name}: {value}" for name, value in headers]
+    if length is not None:
+        lines.append(f"Content-Length: {length}")
+    text = "\r\n".join(lines)
+    # SECURITY: a line break within a part would begin a header, or a request, of its own.
+    if text.count("\n") >= len(lines) or text.count("\r") >= len(lines) or "\0" in text:
+        raise ValueError("a header holds what cannot stand in one")
+    # SECURITY: strictly; dropping what is no UTF-8 would send something else than was screened.
+    return f"{text}\r\n\r\n".encode()
+
+
+def _write(
+    protocol: ResponseHandler, head: bytes, body: bytes, loop: asyncio.AbstractEventLoop
+) -> "asyncio.Task[None] | None":
     """Write all of it behind the head, or begin to: a long body goes on in the task that is
     returned."""
-    if not 0 < len(body) <= _TOGETHER:
-        writer.send_headers()
+    transport = protocol.transport
+    if transport is None or transport.is_closing():
+        raise aiohttp.ClientConnectionResetError("closed before a byte was written")
+    if len(body) <= _TOGETHER:
+        transport.write(head + body)
+        return None
+    transport.write(head)
+    rest = memoryview(body)  # what the socket does not take at once is cut off without a copy
     if len(body) > _AT_ONCE:
-        return asyncio.create_task(_upload(writer, memoryview(body)))
-    await writer.write(body, drain=False)
+        return loop.create_task(_upload(StreamWriter(protocol, loop), rest))
+    transport.write(rest)
     return None
 
 

@@ -5,6 +5,7 @@ off is told from one that ends. It must not know what is done with the bytes.
 """
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final, Self
 
 import aiohttp
@@ -60,25 +61,30 @@ def answer_of(response: Response, upstream: UpstreamSettings, *, idle: float) ->
 
 def _headers(response: Response, upstream: UpstreamSettings) -> Iterator[tuple[str, str]]:
     headers = response.headers
-    ending = {
-        token.strip().lower()
-        for value in headers.getall("Connection", ())
-        for token in value.split(",")
-    }
+    ending = set()
+    if "Connection" in headers:
+        named = ",".join(headers.getall("Connection"))
+        ending = {token.strip().lower() for token in named.split(",")}
     if "Transfer-Encoding" in headers:
         ending.add("content-length")
     if upstream.auth != "caller":
         ending.add("set-cookie")
     for name, value in headers.items():
-        low = name.lower()
-        if low in _STAYING or low in ending or low.startswith("x-transom-"):
+        if _stays(name) or name.lower() in ending:
             continue
         # What is not UTF-8 came as lone surrogates, which the server would drop in silence; what
         # cannot stand in a header it would not send at all.
         if not value.isascii():
             value = value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-        if name.isprintable() and value.replace("\t", " ").isprintable():
+        if value.isprintable() or value.replace("\t", " ").isprintable():
             yield name, value
+
+
+@lru_cache(1024)
+def _stays(name: str) -> bool:
+    """Whether no header of this name goes on."""
+    low = name.lower()
+    return low in _STAYING or low.startswith("x-transom-") or not name.isprintable()
 
 
 class _Chunks:
