@@ -14,14 +14,12 @@ from socket import SO_LINGER, SOL_SOCKET
 from typing import Final, Protocol
 
 from aiohttp import HttpVersion11, web
-from aiohttp.abc import AbstractStreamWriter
-from aiohttp.http import StreamWriter
-from multidict import CIMultiDict
 
 from proxy.copies import Copies, Observer
 from proxy.dialects.streams import Edge, Event, Kind, TooLong, decoder
 from proxy.errors import Refused
 from proxy.patience import Patience
+from proxy.wire import Wire
 
 __all__ = ["Answer", "Filter", "Observer", "relay"]
 
@@ -101,53 +99,41 @@ async def relay(
         if filters and (answer.coded or not answer.stream):
             answer = await _filtered_whole(answer, filters)
             filters = ()
-        response = await _begin(answer, request, extra_headers, filtered=bool(filters))
+        wire = _begin(answer, request, extra_headers, filtered=bool(filters))
         chunks = _filtered(answer, filters) if filters else answer.chunks
-        if broken := await _pour(answer, chunks, request, response, copies, stream_error):
+        if broken := await _pour(answer, chunks, request, wire, copies, stream_error):
             _break(request)
             if broke is not None:
                 broke(broken)
-        return response
+        return wire
     finally:
         answer.close()
         copies.end()
 
 
-class _Relayed(web.StreamResponse):
-    """A response without the headers that the server library would add of its own accord, whose
-    head waits for the first chunk until the loop turns: what arrived together leaves together."""
-
-    _send_headers_immediately = False
-
-    async def _prepare_headers(self) -> None:
-        added = [name for name in ("Server", "Content-Type") if name not in self.headers]
-        await super()._prepare_headers()
-        for name in added:
-            self.headers.pop(name, None)
-
-
-async def _begin(
+def _begin(
     answer: Answer, request: web.BaseRequest, extra: Iterable[tuple[str, str]], *, filtered: bool
-) -> web.StreamResponse:
-    headers = CIMultiDict([*answer.headers, *extra])
+) -> Wire:
+    """The head waits for the first chunk until the loop turns: what arrived together leaves
+    together."""
+    headers = [*answer.headers, *extra]
     if filtered:
-        headers.popall("Content-Length", None)
-    response = _Relayed(status=answer.status, reason=answer.reason, headers=headers)
-    await response.prepare(request)
-    asyncio.get_running_loop().call_soon(_send_head, request.writer)
-    return response
+        headers = [pair for pair in headers if pair[0].lower() != "content-length"]
+    wire = Wire(request, answer.status, answer.reason, headers)
+    asyncio.get_running_loop().call_soon(_begun, wire)
+    return wire
 
 
-def _send_head(writer: AbstractStreamWriter) -> None:
+def _begun(wire: Wire) -> None:
     with suppress(ConnectionError):  # a client that has left; the next write will end this
-        writer.send_headers()
+        wire.begin()
 
 
 async def _pour(
     answer: Answer,
     chunks: AsyncIterator[bytes],
     request: web.BaseRequest,
-    response: web.StreamResponse,
+    wire: Wire,
     copies: Copies,
     stream_error: Callable[[Refused], bytes],
 ) -> Refused | None:
@@ -155,31 +141,35 @@ async def _pour(
     transport = request.transport
     if transport is None:  # the client has left
         return None
-    edge, writer = Edge(answer.stream), request.writer
-    assert isinstance(writer, StreamWriter)
-    patience = Patience(answer.idle, transport.abort)
+    edge, patience = Edge(answer.stream), Patience(answer.idle, transport.abort)
     try:
         try:
             async for chunk in chunks:
                 edge.feed(chunk)
                 copies.chunk(chunk)
-                await writer.write(chunk, drain=False)
-                if writer.protocol.writing_paused:
-                    patience.begin()
-                    await writer.drain()
-                    patience.done()
+                wire.chunk(chunk)
+                if wire.full:
+                    await _drained(wire, patience)
         except Refused as broken:
-            if not edge.clean or response.content_length is not None or not answer.stream:
+            if not edge.clean or wire.counted or not answer.stream:
                 return broken
-            await response.write(stream_error(broken))
-        await response.write_eof()
+            wire.chunk(stream_error(broken))
+        wire.end()
+        if wire.full:
+            await _drained(wire, patience)
     except ConnectionError:
         pass  # the client has left, and nobody is there to be told
     finally:
         patience.stop()
         # An answer that was begun has begun, so that nobody begins another on this connection.
-        _send_head(writer)
+        _begun(wire)
     return None
+
+
+async def _drained(wire: Wire, patience: Patience) -> None:
+    patience.begin()
+    await wire.drain()
+    patience.done()
 
 
 async def _filtered(answer: Answer, filters: Sequence[Filter]) -> AsyncIterator[bytes]:

@@ -23,6 +23,7 @@ from multidict import CIMultiDictProxy
 from yarl import URL
 
 from proxy.connector import Connector
+from proxy.heads import head
 from proxy.patience import Patience
 
 Headers = Sequence[tuple[str, str]]
@@ -148,8 +149,10 @@ class Exchange:
         """
         way = self._way(base_url)
         first = f"{method} {way.prefix}{address} HTTP/1.1"
-        length = len(body) if body or method not in _BODILESS else None
-        head = _written([first, f"Host: {way.host}"], headers, length)
+        lines = [("Host", way.host), *headers]
+        if body or method not in _BODILESS:
+            lines.append(("Content-Length", str(len(body))))
+        written = head(first, lines)
         connection = await self._connector.connect(way.target, [], limits)
         silent = False
         upload = None
@@ -163,7 +166,7 @@ class Exchange:
         patience.begin()
         try:
             protocol = _awaiting(connection, method)
-            upload = _write(protocol, head, body, self._loop)
+            upload = _write(protocol, written, body, self._loop)
             message, content = await _head(protocol)
             return Response(message, content, connection, upload)
         except BaseException:
@@ -199,31 +202,18 @@ def _awaiting(connection: Connection, method: str) -> ResponseHandler:
     return protocol
 
 
-def _written(lines: list[str], headers: Headers, length: int | None) -> bytes:
-    """A head: `lines`, `headers` and the length of what follows."""
-    lines += [f"{name}: {value}" for name, value in headers]
-    if length is not None:
-        lines.append(f"Content-Length: {length}")
-    text = "\r\n".join(lines)
-    # SECURITY: a line break within a part would begin a header, or a request, of its own.
-    if text.count("\n") >= len(lines) or text.count("\r") >= len(lines) or "\0" in text:
-        raise ValueError("a header holds what cannot stand in one")
-    # SECURITY: strictly; dropping what is no UTF-8 would send something else than was screened.
-    return f"{text}\r\n\r\n".encode()
-
-
 def _write(
-    protocol: ResponseHandler, head: bytes, body: bytes, loop: asyncio.AbstractEventLoop
+    protocol: ResponseHandler, written: bytes, body: bytes, loop: asyncio.AbstractEventLoop
 ) -> "asyncio.Task[None] | None":
-    """Write all of it behind the head, or begin to: a long body goes on in the task that is
+    """Write all of it, the head first, or begin to: a long body goes on in the task that is
     returned."""
     transport = protocol.transport
     if transport is None or transport.is_closing():
         raise aiohttp.ClientConnectionResetError("closed before a byte was written")
     if len(body) <= _TOGETHER:
-        transport.write(head + body)
+        transport.write(written + body)
         return None
-    transport.write(head)
+    transport.write(written)
     rest = memoryview(body)  # what the socket does not take at once is cut off without a copy
     if len(body) > _AT_ONCE:
         return loop.create_task(_upload(StreamWriter(protocol, loop), rest))

@@ -137,7 +137,7 @@ HEADERS = (
         shown="x-transom-token",
     ),
     line(
-        EXCHANGE,
+        "proxy/heads.py",
         "dropping what is no UTF-8",
         f"{UPSTREAM_TESTS}::test_a_header_that_would_leave_as_something_else_is_refused",
         Cut(
@@ -171,7 +171,7 @@ HEADERS = (
 
 WAY_OUT = (
     line(
-        EXCHANGE,
+        "proxy/heads.py",
         "a line break within a part",
         "proxy/test_exchange.py::test_a_head_that_could_split_is_never_written",
         Cut('if text.count("\\n") >= len(lines) or text.count("\\r") >= len(lines)', "if False"),
