@@ -1,11 +1,14 @@
 """The policies in their argued order."""
 
+from dataclasses import replace
+
 import pytest
 
 from policies import decide as deciding
 from policies.conversation import Conversation, Piece, Strand, Unit
 from policies.decide import UNASKED, Watch, decide, looks_inside
 from policies.decision import Leg, Remembered
+from policies.pins import pinned_now
 from policies.screening import Screen
 from policies.settings import Egress, Envelope, Policies
 from proxy.demo.files import nsec
@@ -115,3 +118,40 @@ def test_a_body_is_looked_into_unless_nobody_asks(leg: Leg, frames: bool) -> Non
             draw=lambda: "ab" * 16,
         )
         assert made == UNASKED
+
+
+@pytest.mark.parametrize("setting", ["allow", "home"])
+def test_content_without_text_stays_home_where_that_is_set(setting: str) -> None:
+    """A picture or a document leaves unless the owner wants to have read everything."""
+    seen = replace(conversation("fine"), opaque=(("messages", 0, "content", 1),))
+    made = decide(
+        seen,
+        watch=Watch(SCREEN, frozenset()),
+        remembered=Remembered({}),
+        policies=Policies(egress=Egress(opaque=setting)),
+        draw=lambda: "ab" * 16,
+    )
+    refused = [] if made.refusal is None else [f.place for f in made.refusal.findings]
+    assert refused == ([] if setting == "allow" else ["messages[0].content[1]"])
+    assert (made.screened is None) is (setting == "home")
+
+
+@pytest.mark.parametrize("leg", Leg)
+def test_what_another_version_began_is_not_gone_on_with_in_other_bytes(leg: Leg) -> None:
+    """Pins that this version cannot write: refused on both legs, and there is nothing to prove a
+    body with."""
+    pins = replace(pinned_now(Policies()), markers="of another version")
+
+    def never() -> str:
+        raise AssertionError("drawn for a request that does not leave")
+
+    made = decide(
+        conversation("fine"),
+        watch=Watch(SCREEN, frozenset()) if leg is Leg.CLOUD else None,
+        remembered=Remembered({}, pins=pins),
+        policies=Policies(),
+        draw=never,
+    )
+    assert made.refusal is not None
+    assert (made.leg, made.refusal.code) == (leg, "framing-failed")
+    assert (made.frames, made.screened) == ((), None)

@@ -8,9 +8,10 @@ import pytest
 from policies.conversation import Piece, Strand
 from policies.decision import Allow, BlockFallBackLocal, Finding
 from policies.egress import screen_outbound
-from policies.screening import AMBIGUOUS, Screen
+from policies.screening import AMBIGUOUS, Own, Screen
 
 SECRET = "Zq7xW2pL9rTf"
+KEY = "k9Jw3Qp" + "mVx2Lr8Tn5"
 
 
 @pytest.fixture(scope="module")
@@ -155,3 +156,23 @@ def test_a_body_that_is_not_strict_is_not_the_screens_matter(screen):
     strands: Callable[[], tuple[Strand, ...]] = malformed
     with pytest.raises(ValueError, match="twice"):
         screen_outbound([Piece(("model",), b"d" * 32, strands)], screen, set())
+
+
+def test_a_new_credential_is_looked_for_in_what_is_known(screen):
+    """The first pass reads for everything; another credential reads again, and only for itself."""
+    first, second = Own.of(["Bearer " + KEY]), Own.of(["Bearer " + KEY[::-1]])
+    opened = Opened()
+    texts = ("one", f"it was {KEY[::-1]}")
+    known = set(screen_outbound(messages(opened, *texts), screen, set()).clean)
+    opened.opened.clear()
+    fine = screen_outbound(messages(opened, "one"), screen, known, own=first)
+    assert (fine.verdict, opened.opened, fine.opened) == (Allow(), [("messages", 0)], ())
+    known |= set(fine.clean)
+    opened.opened.clear()
+    assert screen_outbound(messages(opened, "one"), screen, known, own=first).clean == ()
+    assert opened.opened == []
+    result = screen_outbound(messages(opened, *texts), screen, known, own=second)
+    assert isinstance(result.verdict, BlockFallBackLocal)
+    assert [(f.kind, f.place) for f in result.verdict.findings] == [
+        ("own_credential", "messages[1].content")
+    ]

@@ -218,3 +218,21 @@ def test_codecs_refuse_what_is_cut_short():
     assert not codecs.macaroon_v2(b"\x02\x01\x01x")
     assert not codecs.macaroon_v1(b"0005x")
     assert not codecs.macaroon_v1(b"zzzz")
+
+
+@pytest.mark.parametrize("kind", [b"zTXt", b"iTXt"])
+def test_compressed_text_in_an_image_is_read(screen, kind):
+    """As far as the bound; what lies beyond it, or cannot be inflated, is ambiguous."""
+
+    def image(packed: bytes) -> str:
+        head = b"Comment\0\0" if kind == b"zTXt" else b"Comment\0\1\0en\0\0"
+        body = head + packed
+        chunk = len(body).to_bytes(4, "big") + kind + body + bytes(4)
+        return b64(PNG[:8] + chunk + NOISE.randbytes(5000))
+
+    fine, bomb = zlib.compress(b"a caption"), zlib.compress(b"x" * 5_000_000, 9)
+    assert kinds(screen, image(fine), media("image/png")) == set()
+    assert DENIED in kinds(screen, image(zlib.compress(SECRET.encode())), media("image/png"))
+    for unread in (bomb, fine[:1] + b"\xff" + fine[2:]):
+        found = kinds(screen, image(unread), media("image/png"))
+        assert found == {("inflate-limit", AMBIGUOUS)}

@@ -7,7 +7,7 @@ import pytest
 
 from policies.conversation import Strand
 from policies.screening import Screen
-from policies.screening.deny import literals
+from policies.screening.deny import literals, looked_for
 
 VALUE = "Zq7xW2pL9rTf"
 LONG = "k3Jw9Qp" * 4 + "mVx2Lr8Tn5" * 5
@@ -136,3 +136,14 @@ def test_the_version_follows_the_corpus(screen):
     assert Screen.build().version == Screen.build().version
     assert Screen.build().version != screen.version
     assert VALUE not in repr(screen)
+
+
+@pytest.mark.parametrize(
+    ("content", "wanted"),
+    [(VALUE.encode(), True), (b"password = x9Kq2Lm7", True),
+     (bytes(range(7, 47)) + b"\xff\x00\xfe", True), (b"", False), (b"production\n", False), (b"1234", False)],
+)  # fmt: skip
+def test_a_file_in_which_nothing_can_be_looked_for_is_told(content, wanted):
+    """What a screen would not deny in any form; the owner learns that such a file does nothing."""
+    assert looked_for(content) is wanted
+    assert bool(literals({"f": content})) is wanted

@@ -7,6 +7,7 @@ from mnemonic import Mnemonic
 
 from policies.conversation import Strand
 from policies.screening import AMBIGUOUS, Screen, rules
+from policies.screening.screen import SEAM
 from policies.screening.work import FACTOR, Work
 
 SECRET = "Zq7xW2pL9rTf"
@@ -188,3 +189,15 @@ def test_a_seam_that_costs_too_much_is_ambiguous(screen, monkeypatch):
     side = [Strand(("messages", 0, "content"), SAMPLES["nsec"])]
     (finding,) = screen.seam(side, side)
     assert (finding.kind, finding.family) == ("work-exceeded", AMBIGUOUS)
+
+
+def test_a_seam_reaches_as_far_as_a_secret_may(screen):
+    """Over several short strings, and not over a long one, behind which nothing goes on."""
+    text = SAMPLES["nsec"]
+    before = [Strand(("messages", 0, "content"), "it is " + text[:20])]
+
+    def after(*texts: str) -> list[Strand]:
+        return [Strand(("messages", 1, "content", n, "text"), t) for n, t in enumerate(texts)]
+
+    assert screen.seam(before, after(text[20:30], text[30:], " yes")) != ()
+    assert screen.seam(before, after("and so on " * (SEAM // 10 + 1), text[20:])) == ()

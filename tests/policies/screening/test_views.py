@@ -245,3 +245,19 @@ def test_spaced_hex(joint):
     assert any(RAW in view for view in dumped(data))
     with_marks = (", ".join(f"0x{b:02x}" for b in RAW)).encode()
     assert any(RAW in view for view in dumped(with_marks))
+
+
+def test_many_strings_that_stand_near_are_put_together_once():
+    """Joints whose surroundings overlap are one stretch; ones far apart are two, and what is
+    between them is not read again."""
+    near = b"k = 'abc' + 'def' + 'ghi'"
+    assert [view.count(b"abcdefghi") for view in joined(near)] == [1]
+    (view,) = joined(near + b"x" * 20_000 + near)
+    assert view.count(b"abcdefghi") == 2
+    assert len(view) < 10_000
+
+
+def test_numbers_and_literals_of_a_json_text_say_nothing():
+    """In lists as in objects; the strings beside them stay."""
+    plain, whole = views.unescaped(b'[1, null, ["a", true, 2.5], {"b": -1}]', work())
+    assert (plain.split(b"\n"), whole) == ([b"a", b"b"], True)

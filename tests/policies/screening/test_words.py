@@ -141,3 +141,21 @@ def test_any_seed_in_any_surroundings(salt, strength, around):
     """Property: a seed with text before and after it is found."""
     words = seed(strength, salt=salt)
     assert found(f"{around} | {' '.join(words)} | {around}")
+
+
+@pytest.mark.parametrize("language", ["japanese", "korean", "chinese_simplified"])
+def test_prose_and_part_of_a_seed_in_another_script_are_let_go(language):
+    """Twelve words of one list in a row are a seed, eleven among other words are not."""
+    words = seed(128, language)
+    assert found(" ".join(words), context=True) != set()
+    assert found(" ".join([*words[:11], "und", *words[11:]]), context=True) == set()
+    assert found("これは普通の文章です。한국어 문장입니다。", context=True) == set()
+
+
+def test_characters_in_a_row_need_a_telling_word_or_blanks_alone_between_them():
+    """The lists of Chinese are the commonest characters, which stand in rows for many reasons."""
+    characters = seed(128, "chinese_simplified")
+    row = "、".join(characters)
+    assert found(row) == set()
+    assert found(f"wallet: {row}") == found(row, context=True) == found(" ".join(characters))
+    assert found(" ".join(characters)) == {"bip39"}
