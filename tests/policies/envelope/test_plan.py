@@ -130,6 +130,24 @@ def test_with_the_operators_next_turn_all_is_framed_late() -> None:
     assert plan.hollow == (("messages", 3),)
 
 
+def test_late_rows_are_read_again_where_they_hold() -> None:
+    """Before the beginning of this view the late row of a unit counts, behind it the plain one; a
+    unit that has neither is new."""
+    plain, late = (FrameRow(name, "read", intro=True) for name in ("plain", "late"))
+    seen = talk("uArHuarar")
+    remembered = Remembered({0: plain, 1: plain}, late={0: late}, turns={4: Turn.ANEW})
+    plan = plan_frames(seen, remembered, ON, drawing("n1"))
+    assert [(frame.unit, frame.row.nonce, frame.known) for frame in plan.frames] == [
+        (0, "late", True),
+        (1, "plain", True),
+        (2, "n1", False),
+    ]
+    assert (plan.adopted, plan.turn) == (0, None)
+    without = Remembered({1: plain, 2: plain}, late={5: late}, turns={4: Turn.ANEW})
+    new = plan_frames(seen, without, ON, drawing("n1")).frames[0]
+    assert (new.unit, new.row.nonce, new.known, new.late) == (0, "n1", False, True)
+
+
 def test_a_conversation_of_elsewhere_without_results_is_told_too() -> None:
     """Only the policy text has to wait, or thinking has to go: that counts as one."""
     loop = plan_frames(talk("uAr"), Remembered({}, turns={0: Turn.RAW}), ON, drawing("n1"))

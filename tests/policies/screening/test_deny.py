@@ -141,7 +141,8 @@ def test_the_version_follows_the_corpus(screen):
 @pytest.mark.parametrize(
     ("content", "wanted"),
     [(VALUE.encode(), True), (b"password = x9Kq2Lm7", True),
-     (bytes(range(7, 47)) + b"\xff\x00\xfe", True), (b"", False), (b"production\n", False), (b"1234", False)],
+     (bytes(range(7, 47)) + b"\xff\x00\xfe", True),
+     (b"", False), (b"production\n", False), (b"1234", False)],
 )  # fmt: skip
 def test_a_file_in_which_nothing_can_be_looked_for_is_told(content, wanted):
     """What a screen would not deny in any form; the owner learns that such a file does nothing."""
