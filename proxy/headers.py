@@ -63,6 +63,8 @@ _DROPPED_PREFIXES: Final = (
     "x-envoy-",
     "cf-",
 )
+_PASSING_PREFIX: Final = "cf-aig-"
+"""Written by callers for Cloudflare's AI gateway, unlike what its edge adds."""
 _CREDENTIAL_ENDINGS: Final = (
     *("api-key", "apikey", "api_key", "auth-key", "subscription-key"),
     *("auth-token", "access-token", "private-token"),
@@ -79,10 +81,14 @@ def split(headers: Sequence[tuple[str, str]]) -> tuple[Headers, Headers]:
     for pair in headers:
         low = pair[0].lower()
         # SECURITY: client tokens and the node's own words never leave.
-        if low in _STAYING or low.startswith(_DROPPED_PREFIXES) or low in named:
+        if low in _STAYING or _is_dropped(low) or low in named:
             continue
         (credentials if is_credential(low) else passing).append(pair)
     return tuple(passing), tuple(credentials)
+
+
+def _is_dropped(low: str) -> bool:
+    return low.startswith(_DROPPED_PREFIXES) and not low.startswith(_PASSING_PREFIX)
 
 
 def is_credential(name: str) -> bool:

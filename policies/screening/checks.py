@@ -20,7 +20,7 @@ _STAND_INS = re.compile(
     rb"here|todo|fake)(?:[^a-z0-9]|$)"
 )
 _TEMPLATE = re.compile(
-    rb"\$\{|\$\(|\{\{|<[a-zA-Z]|%s|\*\*\*|\.\.\.|xxxx|XXXX|0000000000|1234567890ab"
+    rb"\$\{|\$\(|\{\{|<[a-zA-Z]|%s|\*\*\*|\.\.\.|xxxx|XXXX|0000000000|1234567890ab|(?i:deadbeef)"
 )
 _DUMMIES = (
     b"password passw0rd password1 password123 changeme changeit secret123 mysecret supersecret "
@@ -39,7 +39,7 @@ _KNOWN_TO_ALL = (
     b"secret", b"your-256-bit-secret", b"key", b"your-secret-key", b"my-secret",
     b"a-string-secret-at-least-256-bits-long",
 )  # fmt: skip
-_NO_PASSWORD = re.compile(rb"\d{1,5}/|\$\w+$|[{\[%]\w+[}\]%]$")
+_NO_PASSWORD = re.compile(rb"\d{1,5}[/,]|\$\w+$|[{\[%]\w+[}\]%]$")
 _COMMENT_MARKS = re.compile(rb"(?m)^[ \t]*(?:#|//|\*|>|;|--)+[ \t]?")
 _CODED = bytes(code for code in range(128) if chr(code).isalnum()) + b"+/"
 _PEM_HEADER = re.compile(rb"(?m)^[^\n]*:[^\n]*$")

@@ -88,8 +88,11 @@ def hex_run(run: bytes) -> bytes:
 
 
 def base32_any(text: bytes) -> bytes:
-    """Bytes of an upper-case base32 text without padding, cut to whole groups."""
-    return base64.b32decode(text[: len(text) // 8 * 8])
+    """Bytes of a base32 text of one case without padding; a last character that cannot be is
+    dropped."""
+    while len(text) % 8 in (1, 3, 6):
+        text = text[:-1]
+    return base64.b32decode(text.upper() + b"=" * (-len(text) % 8))
 
 
 def cbor_end(data: bytes, at: int = 0, depth: int = 0) -> int | None:

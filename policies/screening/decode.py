@@ -11,7 +11,13 @@ from dataclasses import dataclass, field
 from policies.screening import codecs
 from policies.screening.checks import fedimint_raw, wif
 from policies.screening.images import inflated, media_type, packed_texts
-from policies.screening.signs import HEX_GROUP, TEXT_GROUP, WIDE_GROUP
+from policies.screening.signs import (
+    HEX_GROUP,
+    NUL_GROUP,
+    NUL_HEX_GROUP,
+    TEXT_GROUP,
+    WIDE_GROUP,
+)
 from policies.screening.work import Work
 
 SHORTEST = 24
@@ -25,9 +31,11 @@ _RATIO = 50
 _ALPHABET = re.sub(rb"[^A-Za-z0-9+/_-]", b"", bytes(range(256)))
 _RUNS_ALONE = bytes(code if code in _ALPHABET else 32 for code in range(256))
 _HEX = re.compile(rb"[0-9a-fA-F]+")
-_BASE32 = re.compile(rb"[A-Z2-7]{32,}")
-_PROMISING = re.compile(b"(?:%s){5,}+|(?:%s){3,}+" % (TEXT_GROUP, WIDE_GROUP))
-_HEX_PROMISING = re.compile(b"(?:%s){16,}+" % HEX_GROUP)
+_BASE32 = re.compile(rb"[A-Z2-7]{32,}|[a-z2-7]{32,}")
+_PROMISING = re.compile(
+    b"(?:%s){5,}+|(?:%s){3,}+|(?:%s){3,}+" % (TEXT_GROUP, WIDE_GROUP, NUL_GROUP)
+)
+_HEX_PROMISING = re.compile(b"(?:%s){16,}+|(?:%s){8,}+" % (HEX_GROUP, NUL_HEX_GROUP))
 _STREAM = re.compile(rb"(?:^|[+/_-])(?P<head>H4sI|e[AFJN])")
 _WALLET_KEY = re.compile(rb"(?:^|[+/_-])([5KL9c6][1-9A-HJ-NP-Za-km-z]{50,57})(?=$|[+/_-])")
 _URI = re.compile(
@@ -41,6 +49,7 @@ _GLUED = 256
 _ASKED = 160
 """Characters from which on asking is cheaper than looking."""
 _PNG = b"iVBORw0KGgo"
+_BASE64 = ("text", "wide", "nuls")
 _HEADS: tuple[tuple[bytes, str, Callable[[bytes], bool]], ...] = (
     (b"\x02", "macaroon", codecs.macaroon_v2),
     (b"00", "macaroon", codecs.macaroon_v1),
@@ -91,8 +100,8 @@ def decode(
         claimed, media = media or claims.get(run[:SHORTEST], ""), ""
         if "wallet" in seen and any(map(_wallet_key, _WALLET_KEY.findall(run))):
             found.kinds.add("wif")
-        if "base32" in seen and _BASE32.fullmatch(run):
-            parts.append(codecs.base32_any(run))
+        if "base32" in seen:
+            parts += map(codecs.base32_any, _BASE32.findall(run))
         # An image goes to `parts` as a whole.
         image = len(run) >= LONG and media_type(_raw(run[:64])) != ""
         asked = seen if len(run) < _ASKED else ask(run)
@@ -128,7 +137,7 @@ def _texts(run: bytes, seen: Container[str], work: Work) -> Iterator[bytes]:
         return
     if _HEX.fullmatch(run):
         promising, group = _HEX_PROMISING, 2
-    elif "text" in seen or "wide" in seen:
+    elif any(name in seen for name in _BASE64):
         promising, group = _PROMISING, 4
     else:
         return
@@ -140,6 +149,9 @@ def _texts(run: bytes, seen: Container[str], work: Work) -> Iterator[bytes]:
             tried.add(phase)
             work.spend("decode", len(run))
             raw = _raw(run[phase:])
+            if 3 * raw.count(0) >= len(raw):
+                # UTF-16: nothing else has a zero in every second place.
+                raw = raw.replace(b"\0", b"")
             yield raw
             if 10 * len(raw.translate(None, _PRINTABLE)) <= len(raw) or _is_text(raw):
                 return

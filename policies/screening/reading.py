@@ -4,10 +4,12 @@ Owns the order of the passes over a text. It must not know a dialect, where text
 what becomes of a finding. Values stay in here.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from policies.screening import decode, views
+from policies.screening import decode, spellings, views
+from policies.screening.mending import mended
+from policies.screening.rules import Rule
 from policies.screening.signs import Sentry, Signs
 from policies.screening.words import Words
 from policies.screening.work import Work
@@ -36,8 +38,13 @@ FAMILIES: Mapping[str, str] = {
 Kind = tuple[str, str]
 """Kind and family."""
 
-_VIEWS = ("lines", "joined", "dumped", *["unescaped"] * 3)
-"""Each once on the way to one view; escapes are undone three times, as JSON in JSON has them."""
+_VIEWS = (
+    *("cleaned", "quoted", "unescaped", "unescaped", "unescaped", "cleaned", "alike", "nuls"),
+    *("lines", "joined", "spelled", "numbered", "dumped"),
+)
+"""From the outermost on: what a view shows is looked at in those after it, so that their number
+does not multiply. Escapes are undone three times, as JSON in JSON has them."""
+_ALL, _NONE = 0, len(_VIEWS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +57,14 @@ class Tools:
 
 @dataclass(slots=True)
 class Reading:
-    """What was found in one string so far. `telling`: a key beside it speaks of a wallet."""
+    """What was found in one string so far. `telling`: a key beside it speaks of a wallet. `done`:
+    views that were read, which is not done again."""
 
     tools: Tools
     work: Work
     telling: bool = False
     kinds: set[Kind] = field(default_factory=set)
+    done: set[tuple[bytes, int, int]] = field(default_factory=set, repr=False)
 
     def read(
         self,
@@ -64,14 +73,15 @@ class Reading:
         *,
         media: str = "",
         depth: int = 0,
-        allowed: Sequence[str] = _VIEWS,
+        first: int = _ALL,
     ) -> None:
-        """Everything that stands in `data`, of which `signs` were seen, in the views that are
-        `allowed`, and in what they decode to. `media`: what the field beside it claims. Raises
+        """Everything that stands in `data`, of which `signs` were seen, in the views from the
+        `first` on, and in what they decode to. `media`: what the field beside it claims. Raises
         `Exhausted`."""
         self.anchored(data, signs)
         plain, whole = b"", False
-        if "escape" in signs.seen and "unescaped" in allowed:
+        undo = _VIEWS.index("unescaped", first) if "unescaped" in _VIEWS[first:] else _NONE
+        if "escape" in signs.seen and undo < _NONE:
             plain, whole = views.unescaped(data, self.work)
         if signs.words is not False and not whole:
             self.worded(data, signs)
@@ -79,12 +89,11 @@ class Reading:
             return
         if depth < DEPTH:
             self._open(data, signs, media, depth)
-        for name, view in self._views(data, signs, allowed):
-            self._again(view, depth, [other for other in allowed if other != name])
-        rest = list(allowed)
-        if plain:
-            rest.remove("unescaped")
-        self._again(plain, depth, rest)
+        for name in dict.fromkeys(_VIEWS[first:]):
+            after = _VIEWS.index(name, first) + 1
+            for view in self._view(name, data, signs):
+                self._again(view, depth, after)
+        self._again(plain, depth, undo + 1)
 
     def _open(self, data: bytes, signs: Signs, media: str, depth: int) -> None:
         """What the runs in `data` stand for, those that go over several lines in one piece."""
@@ -101,11 +110,13 @@ class Reading:
                 self.kinds.add((found.opaque, AMBIGUOUS))
             if found.raw:
                 self.anchored(found.raw, sentry.anchors(found.raw))
-            self._again(found.text, depth + 1, _VIEWS)
+            self._again(found.text, depth + 1, _ALL)
 
-    def _again(self, data: bytes, depth: int, allowed: Sequence[str]) -> None:
-        if data:
-            self.read(data, self.tools.sentry.look(data), depth=depth, allowed=allowed)
+    def _again(self, data: bytes, depth: int, first: int) -> None:
+        view = data, depth, first
+        if data and view not in self.done:
+            self.done.add(view)
+            self.read(data, self.tools.sentry.look(data), depth=depth, first=first)
 
     def anchored(self, data: bytes, signs: Signs, *, loose: bool = True) -> None:
         """Rules with an anchor, and the deny corpus. Not `loose`: no rules that need context."""
@@ -116,8 +127,15 @@ class Reading:
             kind = rule.kind, rule.family
             if kind in self.kinds or not (loose or rule.reliability != "context"):
                 continue
-            if rule.holds(data, anchor, self.work):
+            if rule.holds(data, anchor, self.work) or self._holds_mended(rule, data, anchor):
                 self.kinds.add(kind)
+
+    def _holds_mended(self, rule: Rule, data: bytes, anchor: int) -> bool:
+        """The same where a value goes on behind the end of a line or of a string."""
+        if rule.reliability == "context":
+            return False
+        whole = mended(data, anchor, rule.back, rule.reach, self.work)
+        return whole is not None and rule.holds(*whole, self.work)
 
     def worded(self, data: bytes, signs: Signs) -> None:
         """Wallet seeds."""
@@ -128,25 +146,24 @@ class Reading:
             )
         )
 
-    def _views(
-        self, data: bytes, signs: Signs, allowed: Sequence[str]
-    ) -> Iterator[tuple[str, bytes]]:
+    def _view(self, name: str, data: bytes, signs: Signs) -> Iterable[bytes]:
         seen, work = signs.seen, self.work
-        for name in dict.fromkeys(allowed):
-            match name:
-                case "lines":
-                    made: Iterable[bytes] = views.lines(data, seen, work)
-                case "joined":
-                    made = views.joined(data, signs.joints, work)
-                case "dumped":
-                    made = self._dumped(data, signs)
-                case _:
-                    continue
-            for view in made:
-                yield name, view
+        match name:
+            case "unescaped":
+                return ()
+            case "lines":
+                return views.lines(data, seen, work)
+            case "joined":
+                return views.joined(data, signs.joints, work)
+            case "dumped":
+                return self._named(views.dumped(data, seen, work))
+            case "numbered":
+                return self._named(spellings.spellings(name, data, seen, work))
+            case _:
+                return spellings.spellings(name, data, seen, work)
 
-    def _dumped(self, data: bytes, signs: Signs) -> Iterator[bytes]:
-        for raw in views.dumped(data, signs.seen, self.work):
+    def _named(self, made: Iterable[bytes]) -> Iterator[bytes]:
+        for raw in made:
             self._name(decode.heads(raw))
             yield raw
 

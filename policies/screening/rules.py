@@ -77,7 +77,9 @@ class Rule:
     def holds(self, data: bytes, anchor: int, work: Work) -> bool:
         """Is there an instance round the anchor; what that costs is counted by `work`."""
         end = anchor + self.reach
-        work.spend("anchors", LEAST + self.back)
+        # A rule that searches looks at its window, most of it in passing.
+        searched = min(end, len(data)) - max(0, anchor - self.back) if self.back else 0
+        work.spend("anchors", LEAST + searched // 4)
         before = _BEFORE[self.before]
         try:
             if self.back:

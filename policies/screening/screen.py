@@ -6,14 +6,13 @@ values stay in here.
 """
 
 import hashlib
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from types import MappingProxyType
 
 from policies.conversation import Strand
 from policies.decision import Finding
-from policies.screening import views
 from policies.screening.deny import literals
 from policies.screening.exempt import Fields, is_content
 from policies.screening.places import place, place_of_key
@@ -141,12 +140,9 @@ class Screen:
         reading = Reading(self.tools, Work(len(data)), _tells(strand))
         try:
             if fields.sealed(strand):
-                reading.anchored(data, signs)
+                reading.anchored(data, signs, loose=False)
                 return reading.kinds
             reading.read(data, signs, media=fields.media(strand))
-            for text in _seen_through(strand.text, signs.seen):
-                other = text.encode(errors="replace")
-                reading.read(other, self.tools.sentry.look(other))
         except Exhausted:
             return {("work-exceeded", AMBIGUOUS)}
         return reading.kinds
@@ -170,18 +166,6 @@ class Screen:
         except Exhausted:
             return {("work-exceeded", AMBIGUOUS)}
         return reading.kinds
-
-
-def _seen_through(text: str, seen: Container[str]) -> Iterator[str]:
-    """What a reader sees where characters hide or look like others. The text as it came is read as
-    well: what cleaning takes away may be a part of a secret."""
-    if "unseen" in seen or "compatible" in seen:
-        cleaned = views.clean(text)
-        if cleaned != text:
-            yield cleaned
-            text = cleaned
-    if "alike" in seen:
-        yield views.alike(text)
 
 
 def _tells(strand: Strand) -> bool:

@@ -2,7 +2,7 @@
 
 Owns the checksums and how a run is judged. It must not know where words stood. A run counts if a
 window of it passes the checksum of its kind, or in BIP-39 if a telling word is near; most of its
-words differ, and it is not a stretch of the list itself in order.
+words differ, no two in a row come twice, and it is not a stretch of the list itself in order.
 """
 
 import hashlib
@@ -92,13 +92,20 @@ def _phrase(run: Sequence[int], near: bool, words: Sequence[str], language: str)
             # A stretch of the list itself, up or down, with one break at most, is no seed.
             if not 1 < rises[start + length - 1] - rises[start] < length - 2:
                 continue
-            if near or _checksum(window):
+            if near or (not _repeats(window) and _checksum(window)):
                 return "bip39"
             if language == "english" and length == 24 and _aezeed(window):
                 return "aezeed"
             if language == "english" and length == 12 and _electrum(words[word] for word in window):
                 return "electrum_seed"
     return ""
+
+
+def _repeats(window: Sequence[int]) -> bool:
+    """Two words in a row that stand there again, as in prose and code; drawn by lot, one seed in
+    twenty thousand has such."""
+    pairs = list(pairwise(window))
+    return len(set(pairs)) < len(pairs)
 
 
 def _various(run: Sequence[int], length: int) -> Iterator[int]:

@@ -21,6 +21,9 @@ the third place. Of five in a row, one in a million is there by chance."""
 WIDE_GROUP = rb"[4-7][I-LY-Za-bo-r4-7][CGKOSWaeimquy26-][A-Za-z0-9+/_-]"
 """Four that stand for one character of three bytes in UTF-8: kana, Hangul, ideographs."""
 HEX_GROUP = rb"[2-7][0-9a-fA-F]"
+NUL_GROUP = rb"A[A-H][A-Za-z0-9+/_-]A[A-Za-z0-9+/_-]{4}"
+"""Eight characters of base64 that stand for three of ASCII in UTF-16, of either order."""
+NUL_HEX_GROUP = rb"[2-7][0-9a-fA-F]00"
 PACKED = (
     rb"(?:^|[^A-Za-z0-9])H4sI[A-Za-z0-9+/_-]{20}|"
     rb"(?:^|[^A-Za-z0-9+/_=-])e[AFJN][A-Za-z0-9+/_-]{22}"
@@ -35,16 +38,19 @@ _WIDE_BETWEEN = (
 _ESCAPE = (
     # An escape that may stand inside of a secret or right before one; four of any kind in a line.
     rb"%[2-7][0-9a-fA-F]|&(?:#|[A-Za-z]{2,8};)|"
-    rb"\\(?:[uxU/]|[nrt\"'](?:[A-Za-z0-9+/_.=-]{12}|(?:[A-Za-z]{3,8}[^A-Za-z\\]{1,3}){3}))|"
+    rb"\\(?:[uxU/]|[0-3][0-7]{2}|[nrt\"'](?:[A-Za-z0-9+/_.=-]{12}|(?:[A-Za-z]{3,8}[^A-Za-z\\]{1,3}){3}))|"
     rb"(?:\\[^\n\\]{0,80}){3}\\"
 )
 FIRST: Mapping[str, bytes] = {
     "run": RUN + rb"{24}",
     "line": rb"[A-Za-z0-9+/]{48}",
     "hex": rb"[0-9a-fA-F]{32}",
-    "hexish": rb"[0-9a-fA-Fx:, -]{44}",
+    "hexish": rb"[0-9a-fA-Fx:, \n-]{44}",
     "escape": _ESCAPE,
     "uri": rb";base64,|iVBORw0KGgo",
+    "quoted": rb"[A-Za-z0-9+/_]{4}=\r?\n[A-Za-z0-9+/_]{4}|=3D|(?:=[0-9A-F]{2}){4}",
+    "nul": rb"[!-~]\x00[!-~]\x00[!-~]",
+    "spelled": rb"(?:[A-Za-z0-9][^A-Za-z0-9]+){15}[A-Za-z0-9]",
     "label": rb"(?:[Ww]ord|[Ss]eed|[Mm]nemonic|[Pp]hrase|WORD|SEED)[ _#-]{0,2}0?1[^0-9A-Za-z]",
 }
 _JOINT = (
@@ -55,11 +61,15 @@ AFTER: Mapping[str, Mapping[str, bytes]] = {
     "run": {
         "text": b"(?:%s){5}" % TEXT_GROUP,
         "wide": b"(?:%s){3}" % WIDE_GROUP,
-        "base32": rb"[A-Z2-7]{32}",
+        "base32": rb"[A-Z2-7]{32}|[a-z2-7]{32}",
+        "nuls": b"(?:%s){3}" % NUL_GROUP,
         "packed": PACKED,
         "long": RUN + rb"{1000}",
     },
-    "hex": {"hextext": b"(?:%s){16}" % HEX_GROUP, "packed": PACKED_HEX},
+    "hex": {
+        "hextext": b"(?:%s){16}|(?:%s){8}" % (HEX_GROUP, NUL_HEX_GROUP),
+        "packed": PACKED_HEX,
+    },
     "line": {
         "lines": rb"[A-Za-z0-9+/]{48}={0,2}[ \t]{0,4}\r?\n",
         "wallet": (
@@ -68,6 +78,7 @@ AFTER: Mapping[str, Mapping[str, bytes]] = {
         ),
     },
     "hexish": {
+        "bytes": rb"(?:(?:25[0-5]|2[0-4][0-9]|1?[0-9]{1,2})[ \t\r\n,;]+){15}[0-9]",
         "dump": rb"(?:^|\n)" + DUMP_HEAD + _HEX_GROUP + rb"[ \t]",
         "spaced": rb"(?:[0-9a-fA-F]{2}[: ,-][ \n]?(?:0x)?){15}[0-9a-fA-F]{2}",
     },
@@ -90,7 +101,9 @@ AFTER: Mapping[str, Mapping[str, bytes]] = {
         "far": rb"(?:[\xe1\xe3-\xed][\x80-\xbf]{2}[^A-Za-z]{0,12}){6}",
     },
 }  # fmt: skip
-_DECODED = frozenset({"text", "wide", "hextext", "base32", "packed", "wallet", "long", "uri"})
+_DECODED = frozenset(
+    {"text", "wide", "nuls", "hextext", "base32", "packed", "wallet", "long", "uri"}
+)
 
 
 @dataclass(slots=True)

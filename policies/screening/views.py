@@ -55,10 +55,12 @@ _ESCAPED = re.compile(rb"[\\%&]")
 _PERCENT = re.compile(rb"%[0-9a-fA-F]{2}")
 _REFERENCE = re.compile(rb"&(?:#|[A-Za-z]{2,8};)")
 _ESCAPE = re.compile(
-    rb"\\(?:([nrt\"'/\\])|u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|U([0-9a-fA-F]{8})|u\{([0-9a-fA-F]{1,6})\})"
+    rb"\\(?:([nrt\"'/\\])|u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|U([0-9a-fA-F]{8})|u\{([0-9a-fA-F]{1,6})\}|"
+    rb"([0-3][0-7]{2})|(e))"
 )
 _PLAIN = {
     b"n": b"\n", b"r": b"\r", b"t": b"\t", b'"': b'"', b"'": b"'", b"/": b"/", b"\\": b"\\",
+    b"e": b"\x1b",
 }  # fmt: skip
 
 
@@ -217,10 +219,12 @@ def _undone(data: bytes) -> bytes:
 
 
 def _character(match: re.Match[bytes]) -> bytes:
-    plain = match[1]
-    if plain is not None:
-        return _PLAIN[plain]
-    code = int(match[match.lastindex or 0], 16)
+    which = match.lastindex or 0
+    if which in (1, 7):
+        return _PLAIN[match[which]]
+    code = int(match[which], 8 if which == 6 else 16)
+    if which == 6:
+        return bytes((code,))
     return chr(code).encode(errors="replace") if code < 0x110000 else b"?"
 
 

@@ -17,7 +17,8 @@ class Exhausted(Exception):
 
 
 class Work:
-    """The counter of one text of `size` bytes. Stages: `anchors`, `words`, `decode`, `views`."""
+    """The counter of one text of `size` bytes. Stages: `anchors`, `words`, `decode`, `views`,
+    `spellings`."""
 
     __slots__ = ("limit", "spent")
 

@@ -61,6 +61,7 @@ def test_everything_else_goes_on_in_order_and_repeated():
         ("OpenAI-Organization", "org"),
         ("User-Agent", "claude-cli/2.1.332 (external, cli)"),
         ("session_id", "s"),
+        ("cf-aig-skip-cache", "true"),
     ]
     assert split(came) == (tuple(came), ())
 
@@ -95,6 +96,7 @@ def test_headers_that_connection_names_stay():
         "private-token",
         "Helicone-Auth",
         "x-portkey-authorization",
+        "cf-aig-authorization",
     ],
 )
 def test_credentials_are_set_apart(name):

@@ -235,6 +235,17 @@ async def test_a_credential_leaves_in_its_own_header_alone(dialect: str) -> None
         assert KEY not in stage.log.getvalue()
 
 
+async def test_a_gateways_credential_is_one() -> None:
+    """`cf-aig-authorization` passes in its header, to this upstream, and nowhere else."""
+    given = {"cf-aig-authorization": f"Bearer {KEY}"}
+    make, path = BODIES["openai_chat"], PATHS["openai_chat"]
+    async with staged() as stage:
+        assert (await stage.post(path, make(f"env says {KEY}"), given)).status == 400
+        assert stage.upstream.accepted == 0
+        assert (await stage.post(path, make("fine"), given)).status == 200
+        assert f"cf-aig-authorization: Bearer {KEY}".encode() in stage.upstream.received[0]
+
+
 async def test_a_credential_that_changes_is_looked_for_in_what_was_clean() -> None:
     """A history is clean for one credential; for the next one it is searched again."""
     body = BODIES["anthropic_messages"](f"env says {KEY}")

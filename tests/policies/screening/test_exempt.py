@@ -18,13 +18,13 @@ def screen() -> Screen:
     return Screen.build({"f": SECRET.encode()})
 
 
-def anthropic(role: str, kind: str, key: str, value: str) -> list[Strand]:
+def anthropic(role: str, kind: str, way: tuple[str | int, ...], value: str) -> list[Strand]:
     part = ("messages", 1, "content", 0)
     return [
         Strand(("messages", 1, "role"), role),
         Strand((*part, "type"), kind),
-        Strand((*part, key), key, is_key=True),
-        Strand((*part, key), value),
+        Strand((*part, way[0]), str(way[0]), is_key=True),
+        Strand((*part, *way), value),
     ]
 
 
@@ -33,19 +33,27 @@ def responses(kind: str, key: str, value: str) -> list[Strand]:
 
 
 EXEMPT = [
-    ("assistant", "thinking", "signature"),
-    ("Assistant", "thinking", "signature"),
-    ("assistant", "redacted_thinking", "data"),
-    ("assistant", "web_search_result", "encrypted_content"),
-    ("assistant", "web_search_result_location", "encrypted_index"),
+    ("assistant", "thinking", ("signature",)),
+    ("Assistant", "thinking", ("signature",)),
+    ("assistant", "redacted_thinking", ("data",)),
+    ("assistant", "web_search_tool_result", ("content", 0, "encrypted_content")),
+    ("assistant", "code_execution_tool_result", ("content", "encrypted_stdout")),
+    ("assistant", "compaction", ("encrypted_content",)),
+    ("assistant", "text", ("citations", 0, "encrypted_index")),
 ]
 NOT_EXEMPT = [
-    ("user", "thinking", "signature"),
-    ("user", "web_search_result", "encrypted_content"),
-    ("assistant", "text", "text"),
-    ("assistant", "text", "signature"),
-    ("assistant", "tool_use", "data"),
-    ("assistant", "thinking", "thinking"),
+    ("user", "thinking", ("signature",)),
+    ("user", "web_search_tool_result", ("content", 0, "encrypted_content")),
+    ("assistant", "text", ("text",)),
+    ("assistant", "text", ("signature",)),
+    ("assistant", "text", ("encrypted_content",)),
+    ("assistant", "tool_use", ("data",)),
+    ("assistant", "tool_use", ("input", "encrypted_content")),
+    ("assistant", "new_block", ("encrypted_content",)),
+    ("assistant", "thinking", ("thinking",)),
+    ("assistant", "thinking", ("signature", "data")),
+    ("assistant", "thinking", ("signature", 0)),
+    ("assistant", "web_search_tool_result", ("content", 0)),
 ]
 
 
@@ -69,8 +77,19 @@ def test_reasoning_items(screen):
     assert screen.findings([Strand((), NOISE)])
 
 
+@pytest.mark.parametrize("top", ["metadata", "tools", "new"])
+@pytest.mark.parametrize("kind", ["reasoning", "thinking", "compaction"])
+def test_nothing_beside_the_messages_is_sealed(screen, top, kind):
+    """Whatever a client writes there is its own, however it is called."""
+    for key in ("encrypted_content", "signature", "data"):
+        for way in ((top, 0), (top, "a"), (top,)):
+            named = Strand((*way, "type"), kind)
+            spoken = Strand((*way, "role"), "assistant")
+            assert screen.findings([spoken, named, Strand((*way, key), NOISE)])
+
+
 def test_a_sealed_position_is_no_hiding_place(screen):
     """The deny corpus and certain kinds run there too, and free text there is free text."""
-    assert screen.findings(anthropic("assistant", "thinking", "signature", f"{NOISE}{SECRET}"))
+    assert screen.findings(anthropic("assistant", "thinking", ("signature",), f"{NOISE}{SECRET}"))
     words = Mnemonic("english").to_mnemonic(bytes(range(11, 27)))
-    assert screen.findings(anthropic("assistant", "thinking", "signature", words))
+    assert screen.findings(anthropic("assistant", "thinking", ("signature",), words))

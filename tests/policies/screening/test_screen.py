@@ -3,12 +3,14 @@
 from itertools import pairwise
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from mnemonic import Mnemonic
 
 from policies.conversation import Strand
 from policies.screening import AMBIGUOUS, Screen, rules
 from policies.screening.screen import SEAM
-from policies.screening.work import FACTOR, Work
+from policies.screening.work import FACTOR, FLOOR, Work
 
 SECRET = "Zq7xW2pL9rTf"
 SAMPLES = {rule.id: rule.yes[0].decode() for rule in rules.load()}
@@ -166,6 +168,45 @@ def test_hostile_text_costs_what_its_length_allows(screen, name, monkeypatch):
     size = len(text.encode())
     for work in made:
         assert work.limit == FACTOR * size >= max(work.spent.values(), default=0)
+
+
+FRAGMENTS = [
+    *(anchor.decode() for rule in rules.load() for anchor in rule.anchors),
+    *("secret=", "password: ", "://a:b@", "abandon ", "word 1 ", "\\u0041", "\\\\", "%25", "&#38;"),
+    *("=3D", "=\n", "\n", " ", "' + '", '", "', "\0", "\x1b[", "\u200b", "\U000e0041", "\ufe01"),
+    *("00000000: 0a0a 0a0a\n", "0x41, ", "65, ", "a b ", "a-", "A" * 64 + "\n", "A" * 24, "MIIE"),
+    *("AgEE", "eyJ", "H4sI", "data:image/png;base64,", "iVBORw0KGgo", "{", "[", '{"a":"', "\u30a2"),
+    *("\u0430a", "\uff21", "   12\t", "+ ", "AAAA" * 9, "QUJD" * 12, "4142" * 16, "MFRGG" * 8),
+]
+HOSTILE_TEXTS = st.lists(
+    st.tuples(st.lists(st.sampled_from(FRAGMENTS), min_size=1, max_size=4), st.integers(1, 400)),
+    min_size=1,
+    max_size=4,
+).map(lambda parts: "".join("".join(part) * times for part, times in parts))
+
+
+@given(HOSTILE_TEXTS)
+@settings(max_examples=150, deadline=None)
+def test_no_text_costs_more_than_its_length_allows(text):
+    """Whatever is put together of what the stages look for: each stays within its bound, or what
+    costs more is ambiguous."""
+    made: list[Work] = []
+
+    class Counted(Work):
+        def __init__(self, size: int) -> None:
+            super().__init__(size)
+            made.append(self)
+
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setattr("policies.screening.screen.Work", Counted)
+        found = BARE.findings([Strand(("messages", 0, "content"), text)])
+    size = len(text.encode())
+    for work in made:
+        assert work.limit == max(FACTOR * size, FLOOR) >= max(work.spent.values(), default=0)
+    assert {f.family for f in found if f.kind == "work-exceeded"} <= {AMBIGUOUS}
+
+
+BARE = Screen.build()
 
 
 def test_joins_and_seams_are_bounded_too(screen):
