@@ -13,7 +13,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bench import figures, nginx, nodes, requests, results, streams
+from bench import figures, growth, nginx, nodes, requests, results, streams
 from bench.plan import CLIENTS, Plan, asked
 from bench.processes import Server, server
 
@@ -41,8 +41,9 @@ def main() -> None:
         servers = _servers(stack, Path(name), plan, processes)
         whole = asyncio.run(requests.measure(servers, plan))
         streamed = asyncio.run(streams.measure(servers, plan))
+        grown = asyncio.run(growth.measure(servers))
         processes.peak.update({way: one.memory("VmHWM") for way, one in servers.items()})
-    text = _report(whole, streamed, processes, plan, time.monotonic() - begun)
+    text = _report(whole, streamed, grown, processes, plan, time.monotonic() - begun)
     if not given.ways and not given.seconds:
         results.publish("Requests and streams", text)
     print(text)
@@ -79,6 +80,7 @@ def _start_table(processes: Processes, plan: Plan) -> str:
 def _report(
     whole: requests.Requests,
     streamed: streams.Streams,
+    grown: growth.Growth,
     processes: Processes,
     plan: Plan,
     seconds: float,
@@ -92,6 +94,7 @@ def _report(
         latency=requests.latency_table(whole, plan),
         load=requests.load_table(whole, plan),
         streams=streams.sections(streamed, plan),
+        growth=growth.section(grown),
         starts=_start_table(processes, plan),
         clients=CLIENTS,
     )
@@ -120,6 +123,11 @@ Bars are for the relay, against the baseline. {requests} requests one at a time.
 
 {load}
 {streams}
+### A session that grows to 1 MB, turn by turn
+
+Each turn brings four new results of 2 kB; all before it is known. The least of three rounds.
+
+{growth}
 ### Start and memory
 
 {starts}"""

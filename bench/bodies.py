@@ -22,18 +22,19 @@ def _block(kind: str, **fields: object) -> dict[str, object]:
     return {"type": kind, **fields}
 
 
-def _turn(number: int, text: str, size: int) -> list[dict[str, object]]:
-    """An answer of the model with calls in it, and the message with their results."""
-    names = [f"toolu_{number:04d}_{i}" for i in range(_PARALLEL)]
+def _turn(number: int, text: str, size: int, name: str) -> list[dict[str, object]]:
+    """An answer of the model with calls in it, and the message with their results, which begin
+    with `name`."""
+    ids = [f"toolu_{number:04d}_{i}" for i in range(_PARALLEL)]
     calls = [
         _block("tool_use", id=n, name="read_file", input={"path": f"src/{n}.py", "limit": 200})
-        for n in names
+        for n in ids
     ]
     results = []
-    for i, name in enumerate(names):
+    for i, one in enumerate(ids):
         start = (number * _PARALLEL + i) * 977 % (len(text) - size)
-        content = text[start : start + size]
-        results.append(_block("tool_result", tool_use_id=name, content=content))
+        content = name + text[start : start + size]
+        results.append(_block("tool_result", tool_use_id=one, content=content))
     said = _block("text", text=f"Step {number}: I look at four more files.")
     return [
         {"role": "assistant", "content": [said, *calls]},
@@ -62,17 +63,18 @@ def _body(messages: list[dict[str, object]], stream: bool) -> bytes:
     return json.dumps(body, separators=(",", ":")).encode()
 
 
-def history(size: int, *, stream: bool = False) -> list[bytes]:
-    """Bodies of every request of one conversation; the last one has about `size` bytes."""
+def history(size: int, *, stream: bool = False, name: str = "") -> list[bytes]:
+    """Bodies of every request of one conversation; the last one has about `size` bytes. `name`
+    stands in every text, so that nothing of it is known from another."""
     text = _text()
     result = min(2000, size // 8)
     messages: list[dict[str, object]] = [
-        {"role": "user", "content": f"Find the fault. Bench {size}."}
+        {"role": "user", "content": f"Find the fault. Bench {size}{name}."}
     ]
     bodies: list[bytes] = []
     turns = 0
     while not bodies or len(bodies[-1]) < size - _PARALLEL * result // 2:
-        messages += _turn(turns, text, result)
+        messages += _turn(turns, text, result, name)
         turns += 1
         bodies.append(_body(messages, stream))
     return bodies
@@ -81,13 +83,21 @@ def history(size: int, *, stream: bool = False) -> list[bytes]:
 def fresh(body: bytes, port: str, stream: str = "") -> Iterator[Sequence[bytes]]:
     """Endless requests: the head, and `body` with a number of its own in its last result.
     `stream`: events and milliseconds between them, for the fake upstream."""
-    extra = f"bench-stream: {stream}\r\n" if stream else ""
     at = body.rindex(b'"}]}],"stream"')
     before, after = body[:at], body[at:]
-    head = (
-        f"POST /v1/messages HTTP/1.1\r\nhost: {port}\r\ncontent-type: application/json\r\n"
-        f"anthropic-version: 2023-06-01\r\naccept: application/json\r\n"
-        f"content-length: {len(body) + len(_MARK)}\r\n{extra}\r\n"
-    ).encode()
+    head = _head(port, len(body) + len(_MARK), f"bench-stream: {stream}\r\n" * bool(stream))
     for number in count():
         yield head, before, b"%012d" % number, after
+
+
+def whole(body: bytes, port: str) -> Sequence[bytes]:
+    """One request with `body` as it is."""
+    return _head(port, len(body), ""), body
+
+
+def _head(port: str, length: int, extra: str) -> bytes:
+    return (
+        f"POST /v1/messages HTTP/1.1\r\nhost: {port}\r\ncontent-type: application/json\r\n"
+        f"anthropic-version: 2023-06-01\r\naccept: application/json\r\n"
+        f"content-length: {length}\r\n{extra}\r\n"
+    ).encode()

@@ -22,11 +22,13 @@ def ratio(of: Iterable[float], to: Iterable[float]) -> float:
     return statistics.median(a / b for a, b in zip(of, to, strict=True))
 
 
-def slope(samples: Sequence[float]) -> float:
-    """Growth from one sample to the next, by least squares."""
-    middle, mean = (len(samples) - 1) / 2, statistics.fmean(samples)
-    over = sum((x - middle) * (y - mean) for x, y in enumerate(samples))
-    return over / sum((x - middle) ** 2 for x in range(len(samples)))
+def slope(samples: Sequence[float], at: Sequence[float] = ()) -> float:
+    """Growth of the samples over where they were taken, by least squares; by default one step from
+    each to the next."""
+    at = at or range(len(samples))
+    middle, mean = statistics.fmean(at), statistics.fmean(samples)
+    over = sum((x - middle) * (y - mean) for x, y in zip(at, samples, strict=True))
+    return over / sum((x - middle) ** 2 for x in at)
 
 
 def calibration() -> float:
