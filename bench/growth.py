@@ -25,7 +25,6 @@ class Growth:
 
     def curve(self, way: str) -> list[float]:
         """Milliseconds of each turn; whatever else runs can only add to them."""
-
         return [min(turn) for turn in self.spent[way]]
 
     def slope(self, way: str) -> float:
