@@ -11,6 +11,8 @@ port = 0
 url = "memory:"
 [envelope]
 enabled = false
+[limits]
+enabled = false
 [[upstream]]
 name = "bench"
 leg = "local"

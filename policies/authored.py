@@ -19,10 +19,13 @@ __all__ = [
     "CUT_MARK",
     "FORMS",
     "LEFT_OUT",
+    "LOOP_NOTE",
+    "NOTES",
     "OPERATOR",
     "POLICY_TEXT",
     "POLICY_TEXTS",
     "RESULT_LEFT_OUT",
+    "TURN_NOTE",
     "reminder",
 ]
 
@@ -31,6 +34,24 @@ LEFT_OUT: Final = "[reasoning left out by Transom]"
 
 RESULT_LEFT_OUT: Final = "[result left out by Transom: call the tool again if it is needed]"
 """Stands in place of what an earlier call found."""
+
+NOTES: Mapping[str, str] = MappingProxyType(
+    {
+        "loop-note/1": (
+            "[Transom] The last tool calls repeat what was already done in this turn. Do not make"
+            " them again: use what is there, try another way, or answer now and say what is"
+            " missing."
+        ),
+        "turn-note/1": (
+            "[Transom] Most of what this turn may take of tool calls is used. Finish what is begun,"
+            " then answer with what is there."
+        ),
+    }
+)
+"""Name and version → a note about a loop, placed as system text behind results."""
+
+LOOP_NOTE: Final = "loop-note/1"
+TURN_NOTE: Final = "turn-note/1"
 
 OPERATOR: Final = "[operator] "
 """Stands before words of the operator that are repeated."""
@@ -43,6 +64,7 @@ AUTHORED: Mapping[str, str] = MappingProxyType(
         **{f"policy/{version}": text for version, text in POLICY_TEXTS.items()},
         "left-out/1": LEFT_OUT,
         "result-left-out/1": RESULT_LEFT_OUT,
+        **NOTES,
     }
 )
 """Name and version → text that is placed as it stands."""

@@ -95,7 +95,8 @@ class Message:
     `calls` are made here, `answers` are the ids of the calls whose results stand here (an empty id
     where the dialect has none). `sealed`: holds signed thinking or encrypted reasoning, which binds
     everything before it. `thoughts`: the ways to thinking that may be left out; `hollow` says that
-    nothing else stands here.
+    nothing else stands here. `signs()`: a digest of each call, however its arguments are spelled
+    (`policies.loops.signature`); `results()`: digests of what came back, `size` its bytes.
     """
 
     index: int
@@ -108,6 +109,9 @@ class Message:
     sealed: bool = False
     thoughts: tuple[Address, ...] = ()
     hollow: bool = False
+    signs: Callable[[], tuple[bytes, ...]] = field(default=tuple, repr=False, compare=False)
+    results: Callable[[], tuple[bytes, ...]] = field(default=tuple, repr=False, compare=False)
+    size: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +140,8 @@ class Conversation:
     `said(index)`: one digest per part of what a message says, however it is packed, worked out
     when it is asked for; `prompt`: the same, where a plain string stands in place of messages.
     `words(index)`: the texts that a user says in a message, with the way to each. `reminds`: the
-    dialect has a place for a text of ours behind results. `names`: as with units.
+    dialect has a place for a text of ours behind results; `notes`: it has one for system text
+    there, and the model takes it. `names`: as with units.
     """
 
     dialect: str
@@ -156,4 +161,5 @@ class Conversation:
     words: Callable[[int], tuple[Strand, ...]] = field(repr=False, compare=False, default=_nothing)
     reminds: bool = False
     leans: tuple[tuple[str, str], ...] = ()
+    notes: bool = False
     names: dict[object, bytes] = field(default_factory=dict, init=False, repr=False, compare=False)

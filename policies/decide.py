@@ -2,10 +2,11 @@
 
 Owns the order and nothing else. It must not know a vendor, and it carries nothing out.
 
-    1  screen     reads what would leave, the client's own strings, before frames put marker lines
+    1  limits     a runaway should cost nothing further; what goes beyond them reaches no model
+    2  screen     reads what would leave, the client's own strings, before frames put marker lines
                   between the halves of a secret; a local leg leaves nothing and is not read
-    2  report     hidden characters and forged openings, as the text came; it decides nothing
-    3  envelope   last: nothing after it may touch untrusted text
+    3  report     hidden characters and forged openings, as the text came; it decides nothing
+    4  envelope   last: nothing after it may touch untrusted text
 
 The proof (`policies.prove`) reads the finished body afterwards and shares no code with either.
 """
@@ -24,13 +25,17 @@ from policies.decision import (
     Refusal,
     Remembered,
 )
+from policies.decision import Final as End
 from policies.egress import Opened, screen_outbound
 from policies.elsewhere import held, opaque
 from policies.envelope.plan import plan_frames
+from policies.events import Event
+from policies.limits import Level, Verdict, judge
+from policies.loop_notes import Unwritable, known_notes, marked, new_note
 from policies.openings import openings
 from policies.pins import pinned_now
 from policies.screening import Own, Screen
-from policies.settings import Policies
+from policies.settings import Limits, Policies
 from policies.unicode_screen import report
 
 
@@ -52,11 +57,11 @@ def looks_inside(leg: Leg, policies: Policies) -> bool:
     """Whether any policy asks about the conversation of a request on `leg`.
 
     Here it is argued once. The screen and the proof ask about all that leaves for a cloud. Frames
-    are put on both legs, unless they are off. Where neither asks, the body goes on as it came: what
-    lies below its top level is not opened, so nothing there is refused, counted or remembered, and
-    what is decided is `UNASKED`.
+    are put, and loops ended, on both legs, unless that is off. Where nobody asks, the body goes on
+    as it came: what lies below its top level is not opened, so nothing there is refused, counted or
+    remembered, and what is decided is `UNASKED`.
     """
-    return leg is Leg.CLOUD or policies.envelope.enabled
+    return leg is Leg.CLOUD or policies.envelope.enabled or policies.limits.enabled
 
 
 UNASKED: Final = Decision(Leg.LOCAL)
@@ -70,15 +75,23 @@ def decide(
     remembered: Remembered,
     policies: Policies,
     draw: Callable[[], str],
+    bounded: bool = True,
 ) -> Decision:
-    """Decide about a request. `watch` is None on a local leg.
+    """Decide about a request. `watch` is None on a local leg. `bounded`: a model is to answer it,
+    so limits hold; where tokens are only counted they do not.
 
     `draw` returns 32 lower-case hex digits from the operating system's source, fresh on each call.
     Raises `ValueError` when a piece is not JSON that may leave (duplicate keys, surrogates, …).
     """
+    verdict = judge(conversation, policies.limits) if bounded else None
+    leg = Leg.LOCAL if watch is None else Leg.CLOUD
+    begun = Decision(leg) if verdict is None else _bounded(leg, verdict, policies.limits)
+    if begun.final is not None or begun.refusal is not None:
+        return begun
     if watch is None:
         noted = _noted((), _unread(conversation, remembered))
-        return _framed(Decision(Leg.LOCAL, noted=noted), conversation, remembered, policies, draw)
+        passed = replace(begun, noted=noted)
+        return _framed(passed, conversation, remembered, policies, draw, verdict)
     pieces = (*watch.around, *conversation.pieces)
     beside = held(conversation, watch.vouched)
     if policies.egress.opaque == "home":
@@ -93,18 +106,37 @@ def decide(
             # SECURITY: a screen that failed has read nothing; no setting lets that leave.
             if failed or policies.egress.on_hit != "observe":
                 no = Refusal(code, findings)
-                return Decision(Leg.CLOUD, refusal=no, clean=result.clean, noted=noted)
+                return replace(begun, refusal=no, clean=result.clean, noted=noted)
             observed = findings
         case other:
             assert_never(other)
-    passed = Decision(
-        Leg.CLOUD,
+    passed = replace(
+        begun,
         observed=observed,
         clean=result.clean,
         screened=result.screened,
         noted=noted,
     )
-    return _framed(passed, conversation, remembered, policies, draw)
+    return _framed(passed, conversation, remembered, policies, draw, verdict)
+
+
+def _bounded(leg: Leg, verdict: Verdict, limits: Limits) -> Decision:
+    """What a verdict about the newest round begins a decision with."""
+    level = verdict.level
+    facts = {**verdict.facts, "level": level.name.lower()}
+    events = (Event(verdict.code, verdict.at, facts),)
+    match level:
+        case Level.SOFT:
+            return Decision(leg, events=events)
+        case Level.HARD:
+            return Decision(leg, events=events, tool_use=False, stops=verdict.code)
+        case Level.BEYOND if limits.style == "error":
+            no = Refusal(verdict.code, facts=verdict.facts)
+            return Decision(leg, events=events, refusal=no)
+        case Level.BEYOND:
+            return Decision(leg, events=events, final=End(verdict.code, verdict.facts))
+        case other:
+            assert_never(other)
 
 
 def _framed(
@@ -113,6 +145,7 @@ def _framed(
     remembered: Remembered,
     policies: Policies,
     draw: Callable[[], str],
+    verdict: Verdict | None,
 ) -> Decision:
     """`passed` with the envelope, by the pins of the conversation or, for one that begins now, by
     the settings in force."""
@@ -121,10 +154,17 @@ def _framed(
         # A newer version began this conversation; other bytes than its own would not do.
         return replace(passed, refusal=Refusal("framing-failed"), screened=None)
     plan = plan_frames(conversation, remembered, pins, draw)
+    try:
+        notes = known_notes(conversation, remembered)
+    except Unwritable:
+        return replace(passed, refusal=Refusal("framing-failed"), screened=None)
+    frames = plan.frames
+    if (note := new_note(conversation, verdict, notes, frames)) is not None:
+        notes, frames = (*notes, note), marked(frames, note)
     begins = remembered.pins is None and bool(conversation.messages or conversation.prompt)
     return replace(
         passed,
-        frames=plan.frames,
+        frames=frames,
         policy_text=plan.policy_text,
         adopted=plan.adopted,
         pins=replace(pins, explains=plan.explains) if begins else None,
@@ -133,6 +173,7 @@ def _framed(
         removed=plan.removed,
         hollow=plan.hollow,
         placed=plan.placed,
+        notes=notes,
     )
 
 

@@ -33,13 +33,14 @@ class Finding:
 @dataclass(frozen=True, slots=True)
 class FrameRow:
     """What must read the same on every later turn about one framed unit. `kept`: how many of its
-    characters are given, None for all."""
+    characters are given, None for all. `followed`: a note of ours stands behind its run."""
 
     nonce: str = field(repr=False)
     field: str
     intro: bool
     kept: int | None = None
     encode: Literal["raw", "json"] = "raw"
+    followed: bool = field(default=False, compare=False)
 
 
 class Frame(NamedTuple):
@@ -68,10 +69,10 @@ class Placed:
 @dataclass(frozen=True, slots=True)
 class Note:
     """A text of ours about a loop: `name` of the registry (`policies.authored`), to stand as system
-    text behind the run that begins with message `run`, whose last message is `after`. `known`:
-    remembered."""
+    text behind the message with the index `after`. It is remembered beside the unit number `unit`
+    of that run. `known`: it already is."""
 
-    run: int
+    unit: int
     after: int
     name: str
     known: bool
@@ -183,6 +184,7 @@ class Remembered:
     `turns`: first message of a turn → how it is read. `anew`: messages at which a view began anew
     within a turn. `placed`: unit number → text that stands beside it. `pins`: None before the first
     request. `windows`: first message of a turn → how much of the conversation its requests show.
+    `followed`: unit number → name of the note behind its run.
     """
 
     rows: Mapping[int, FrameRow]
@@ -192,6 +194,7 @@ class Remembered:
     placed: Mapping[int, str] = field(default_factory=dict)
     pins: Pins | None = None
     windows: Mapping[int, Window] = field(default_factory=dict)
+    followed: Mapping[int, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

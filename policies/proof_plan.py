@@ -16,14 +16,22 @@ _LABEL = "[operator] "
 _MOST = 600
 _PARTS = frozenset({"text", "input_text"})
 
+CHOICES = frozenset({"tool_choice", "function_call"})
+"""Members that say whether tools may be called."""
+
+TOOLS = "tools"
+"""The member that is left out where there is no such member."""
+
 
 @dataclass(frozen=True, slots=True)
 class Planned:
     """`removed`: ways to values of the client's body that are left out. `placed`: texts that stand
-    behind one of its messages."""
+    behind one of its messages. `tool_use`: the model may call tools; where not, the body says so in
+    the dialect's way."""
 
     removed: frozenset[Address] = frozenset()
     placed: tuple[Placed, ...] = ()
+    tool_use: bool = True
     _ways: dict[tuple[str | int, ...], list[Address]] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
@@ -37,6 +45,11 @@ class Planned:
     def behind(self, index: int) -> Sequence[Placed]:
         """The texts behind that message."""
         return [placed for placed in self.placed if placed.after == index]
+
+
+def forbids(key: str, value: object) -> bool:
+    """Whether the member says that no tool may be called, and nothing else."""
+    return key in CHOICES and value in ("none", {"type": "none"})
 
 
 def is_thinking(value: object) -> bool:

@@ -19,7 +19,7 @@ from policies.conversation import Address
 from policies.decision import Claimed, Screened
 from policies.proof_beginnings import Asked, Beginning, Last, Rest, beginning, rest
 from policies.proof_frames import Frames, Met
-from policies.proof_plan import Planned, is_thinking, repeats, says
+from policies.proof_plan import CHOICES, TOOLS, Planned, forbids, is_thinking, repeats, says
 from policies.proof_reading import ProofFailed, less, members, pair, parsed, shown
 from policies.proof_values import Values
 
@@ -179,11 +179,15 @@ class _Proof:
         came, sent = members(self.rest.came), members(self.rest.sent)
         met = 0
         for key, raw in sent:
+            met = self.tools_out(came, met, key)
             if met < len(came) and came[met][0] == key:
                 self.member(key, came[met][1], raw)
                 met += 1
+            elif self.forbids(key, raw):
+                continue
             elif key not in _SYSTEM or not self.values.is_authored(parsed(raw, key)):
                 raise ProofFailed(shown(key))
+        met = self.tools_out(came, met, "")
         if met < len(came):
             raise ProofFailed(shown(came[met][0]))
         if self.frames.left:
@@ -192,7 +196,18 @@ class _Proof:
             raise ProofFailed("a text that was placed")
         return came, sent
 
+    def forbids(self, key: str, sent: bytes) -> bool:
+        """Whether the member turns tool use off, as planned."""
+        return not self.planned.tool_use and key in CHOICES and forbids(key, parsed(sent, key))
+
+    def tools_out(self, came: own.Members, met: int, sent: str) -> int:
+        """The next member that leaves, where the tools are left out as planned."""
+        out = not self.planned.tool_use and met < len(came) and came[met][0] == TOOLS != sent
+        return met + out
+
     def member(self, key: str, came: bytes, sent: bytes) -> None:
+        if self.forbids(key, sent):
+            return
         if key in _LISTS and came[:1] == sent[:1] == b"[" and self.listed(key, came, sent):
             return
         if own.digest(b"member:" + key.encode() + b"\0", came) not in self.digests:

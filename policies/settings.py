@@ -108,6 +108,9 @@ class Limits:
     over tool names, each with whether such a tool writes; the first that matches wins, the defaults
     of `policies.limits` come after them."""
 
+    enabled: bool = field(
+        default=True, metadata=_help("Look for loops and runaway turns, on every leg.")
+    )
     max_turns: int = field(
         default=100, metadata=_help("Most rounds of one turn; the soft limit is at 80 %.")
     )

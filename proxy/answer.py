@@ -7,7 +7,7 @@ a dialect or what observers and filters look for.
 
 import asyncio
 import struct
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from socket import SO_LINGER, SOL_SOCKET
@@ -16,12 +16,12 @@ from typing import Final, Protocol
 from aiohttp import HttpVersion11, web
 
 from proxy.copies import Copies, Observer
-from proxy.dialects.streams import Edge, Event, Kind, TooLong, decoder
+from proxy.dialects.streams import Edge, Event, Kind, TooLong, decoder, kind_of
 from proxy.errors import Refused
 from proxy.patience import Patience
 from proxy.wire import Wire
 
-__all__ = ["Answer", "Filter", "Observer", "relay"]
+__all__ = ["Answer", "Filter", "Observer", "made_here", "relay"]
 
 FLUSH: Final = 5.0
 """Seconds that a client has to take what was already written when its answer breaks off."""
@@ -51,6 +51,13 @@ class Answer:
     idle: float = 300.0
     close: Callable[[], None] = field(default=_nothing, repr=False)
     observers: Sequence[Observer] = ()
+
+
+def made_here(headers: Mapping[str, str], body: bytes) -> Answer:
+    """A complete answer that no upstream gave."""
+    length = [] if kind_of(headers["content-type"]) else [("content-length", str(len(body)))]
+    said = [*headers.items(), *length]
+    return Answer(200, said, _one(body), stream=kind_of(headers["content-type"]))
 
 
 class Filter(Protocol):

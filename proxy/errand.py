@@ -3,20 +3,23 @@
 Owns who is asked and with what. It must not know the client's socket or how an answer goes back.
 """
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from policies.conversation import Conversation, Piece
-from policies.decision import Decision, Leg
+from policies.decision import Decision, Final, Leg
+from policies.notices import words
 from policies.prove import Cleared, nothing_to_prove, unread
 from proxy import around
-from proxy.answer import Answer
+from proxy.answer import Answer, made_here
 from proxy.config import Config, UpstreamSettings
 from proxy.dialects import ALL
 from proxy.door import Admitted, Door
 from proxy.endpoints import Treatment
 from proxy.errors import Refused
 from proxy.journal import Line
+from proxy.lazyjson import Document
 from proxy.outgoing import Request, Workshop, open_body
 from proxy.relayed import Listener, Relayed
 from proxy.routes import choose
@@ -69,15 +72,30 @@ class Errand:
             around=self._beside() if cloud else (),
             credentials=self._credentials() if cloud else (),
             vouched=self.house.relayed.by(upstream.name),
+            bounded=matched.endpoint.treatment is Treatment.CONVERSATION,
         )
         outgoing = await self.house.workshop.prepare(asked, document)
         self.line.know(session=self.house.session(self.admitted, outgoing.conversation))
         self._heed(outgoing.decision)
+        if (final := outgoing.decision.final) is not None and outgoing.conversation is not None:
+            return self._answered(final, document, outgoing.conversation)
         parcel = outgoing.cleared or outgoing.body or b""
         answer = await self._send(upstream, parcel, model)
         if cloud and _gives_ids(outgoing.conversation):
             return replace(answer, observers=(Listener(self.house.relayed.by(upstream.name)),))
         return answer
+
+    def _answered(self, final: Final, document: Document, conversation: Conversation) -> Answer:
+        """The answer that is given in place of a model's; nobody is asked."""
+        headers, body = ALL[conversation.dialect].final(
+            words(final.code, final.facts),
+            model=conversation.model,
+            stream=conversation.stream,
+            key=self.line.request.removeprefix("req_"),
+            now=int(time.time()),
+            asked=document,
+        )
+        return made_here(headers, body)
 
     async def _bare(self) -> Answer:
         """No body comes with it; headers, ids and the query are read all the same."""

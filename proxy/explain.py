@@ -13,11 +13,12 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from policies.decide import looks_inside
+from policies.notices import summary, words
 from proxy import around
 from proxy.clean import CleanMarks
 from proxy.config import Config, UpstreamSettings
 from proxy.dialects import ALL
-from proxy.endpoints import match
+from proxy.endpoints import Treatment, match
 from proxy.errors import Refused
 from proxy.explained import Told, view_of
 from proxy.ledger import Ledger
@@ -112,7 +113,8 @@ async def _tell(config: Config, path: str, name: str | None, body: bytes) -> Tol
                 nonces.draw,
             )
             beside = around.pieces((), matched.path, matched.query)
-            asked = Request(body, dialect, upstream.leg, around=beside)
+            answers = matched.endpoint.treatment is Treatment.CONVERSATION
+            asked = Request(body, dialect, upstream.leg, around=beside, bounded=answers)
             _conclude(told, await workshop.prepare(asked, document), nonces, body)
     except Refused as no:
         told.refused(no.code, said(no))
@@ -124,7 +126,10 @@ def _conclude(told: Told, outgoing: Outgoing, nonces: _Nonces, body: bytes) -> N
     told.frames, told.adopted = len(decision.frames), decision.adopted
     told.noted = decision.noted
     if (no := decision.refusal) is not None:
-        told.blocked(no.code, said(Refused(no.code, findings=no.findings)), no.findings)
+        facts = {**summary(no.findings), **no.facts}
+        told.blocked(no.code, words(no.code, facts), no.findings)
+    elif (final := decision.final) is not None:
+        told.blocked(final.code, words(final.code, final.facts), ())
     elif outgoing.body is not None:
         told.sent(nonces.hidden(outgoing.body), body, decision.observed)
 

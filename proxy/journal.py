@@ -26,12 +26,14 @@ _TOLD: Final = {
 
 @dataclass(slots=True)
 class Line:
-    """What is known of a request so far. `clock`: seconds, monotonic."""
+    """What is known of a request so far. `clock`: seconds, monotonic. `asked`: the answer is that
+    of an upstream."""
 
     request: str
     clock: Clock
     began: float
     fields: dict[str, object] = field(default_factory=dict)
+    asked: bool = True
 
     @classmethod
     def begin(cls, request: str, clock: Clock) -> "Line":
@@ -59,6 +61,10 @@ class Line:
         if decision.adopted:
             self.know(notice="adopted")
             self._write("notice", "info", notice="adopted", times=decision.adopted)
+        if ended := decision.final.code if decision.final is not None else decision.stops:
+            self.know(notice=ended)
+            self._write("notice", NOTICES[ended].severity)
+        self.asked = decision.final is None
 
     def refused(self, no: Refused, status: int) -> None:
         """Write why Transom answered instead of a model."""
@@ -82,8 +88,9 @@ class Line:
         self._write("notice", "error", notice="internal-error", exc_info=error)
 
     def headers(self) -> list[tuple[str, str]]:
-        """What an answer that was relayed says of itself."""
-        said = [("x-transom-leg", str(self.fields["leg"])), ("x-transom-request", self.request)]
+        """What an answer that was relayed, or given in place of one, says of itself."""
+        leg = [("x-transom-leg", str(self.fields["leg"]))] if self.asked else []
+        said = [*leg, ("x-transom-request", self.request)]
         if "notice" in self.fields:
             said.append(("x-transom-notice", str(self.fields["notice"])))
         return said

@@ -70,7 +70,8 @@ class Ledger:
             texts = await self._look((), [keys.placed(n) for n in behind])
             known = ((n, texts.notes.get(keys.placed(n))) for n in behind)
             placed = {number: text for number, text in known if text is not None}
-        return Remembered(rows, late, turns, anew, placed, pins)
+        followed = await self._followed(keys, rows)
+        return Remembered(rows, late, turns, anew, placed, pins, followed=followed)
 
     async def claim(self, client: str, conversation: Conversation, decision: Decision) -> Claimed:
         """The rows that hold for all frames of `decision`. What is new is written in one
@@ -78,7 +79,7 @@ class Ledger:
         someone has noted something else, nothing is written and nothing is agreed upon."""
         rows = {frame.unit: frame.row for frame in decision.frames if frame.known}
         fresh = [frame for frame in decision.frames if not frame.known]
-        if not fresh and not _noted(decision):
+        if not fresh and not _writes(decision):
             return Claimed(rows)
         keys = keys_of(self._key, client, conversation)
         digests = {f.unit: keys.late(f.unit) if f.late else keys.units[f.unit] for f in fresh}
@@ -130,6 +131,15 @@ class Ledger:
             if not unit.answered and trust_of(unit.source, envelope.tools) is not Trust.OPERATOR
         )
 
+    async def _followed(self, keys: Keys, rows: Mapping[int, FrameRow]) -> Mapping[int, str]:
+        """Names of notes by the unit beside which they are remembered, whose row tells of them."""
+        told = [number for number, row in rows.items() if row.followed]
+        if not told:
+            return {}
+        names = (await self._look((), [keys.followed(number) for number in told])).notes
+        found = ((number, names.get(keys.followed(number))) for number in told)
+        return {number: name for number, name in found if name is not None}
+
     async def _strange(
         self, client: str, conversation: Conversation, keys: Keys
     ) -> tuple[Mapping[int, FrameRow], tuple[int, ...]]:
@@ -149,6 +159,7 @@ class Ledger:
         self, client: str, conversation: Conversation, decision: Decision, keys: Keys
     ) -> dict[bytes, str]:
         notes = {keys.placed(p.unit): p.text for p in decision.placed if not p.known}
+        notes |= {keys.followed(n.unit): n.name for n in decision.notes if not n.known}
         if decision.pins is not None:
             notes[keys.conversation] = pinned.dumped(decision.pins)
         if decision.turn is not None:
@@ -211,9 +222,10 @@ class Ledger:
             self._hits.popitem(last=False)
 
 
-def _noted(decision: Decision) -> bool:
+def _writes(decision: Decision) -> bool:
     """Whether there is more to write than frames."""
     new = any(not placed.known for placed in decision.placed)
+    new = new or any(not note.known for note in decision.notes)
     return new or decision.pins is not None or decision.turn is not None or decision.anew
 
 

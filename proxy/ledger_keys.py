@@ -34,6 +34,10 @@ class Keys:
         """The text that stands beside a unit in this conversation."""
         return _about(b"placed", self.conversation + self.units[unit])
 
+    def followed(self, unit: int) -> bytes:
+        """The note that stands behind the run of a unit in this conversation."""
+        return _about(b"followed", self.conversation + self.units[unit])
+
 
 def keys_of(key: bytes, client: str, conversation: Conversation) -> Keys:
     """The digests for a request of `client`, which is the configured name. Keyed with `key`."""

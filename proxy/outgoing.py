@@ -20,6 +20,7 @@ from policies.settings import Policies
 from proxy.apart import Apart
 from proxy.clean import CleanMarks
 from proxy.dialects.base import Dialect
+from proxy.dialects.placing import standing
 from proxy.errors import Refused
 from proxy.lazyjson import Document, Malformed, read
 from proxy.ledger import Ledger
@@ -51,7 +52,7 @@ def draw() -> str:
 @dataclass(frozen=True, slots=True)
 class Request:
     """A body that was read, and what it is read with. `credentials`: values of headers. `vouched`:
-    ids that the upstream itself gave."""
+    ids that the upstream itself gave. `bounded`: a model is to answer, so limits hold."""
 
     body: bytes
     dialect: Dialect
@@ -60,12 +61,13 @@ class Request:
     around: Sequence[Piece] = ()
     credentials: Sequence[str] = field(default=(), repr=False)
     vouched: Container[str] = ()
+    bounded: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Outgoing:
     """What may leave. `cleared` on a cloud leg, where `body` is the same bytes; both are absent
-    when the decision is a refusal. `conversation` where the body was looked into."""
+    when the decision is a refusal or an answer. `conversation` where the body was looked into."""
 
     decision: Decision
     body: bytes | None = None
@@ -118,7 +120,7 @@ class Workshop:
         for _ in range(TRIES):
             seen, remembered = await ledger.recall(conversation)
             decision = await self._decide(request, seen, remembered)
-            if decision.refusal is not None:
+            if decision.refusal is not None or decision.final is not None:
                 return Outgoing(decision, conversation=conversation)
             claimed = await ledger.claim(seen, decision)
             if claimed.agreed:
@@ -139,16 +141,18 @@ class Workshop:
         self, request: Request, conversation: Conversation, remembered: Remembered
     ) -> Decision:
         if request.leg is Leg.LOCAL:
-            return self._decided(None, conversation, remembered)
+            return self._decided(None, conversation, remembered, request.bounded)
         screen = self.screen()
         own = self._own(request.credentials)
         watch = Watch(screen, self.clean.marks, request.around, own, request.vouched)
         marks, version = self.clean.marks, screen.version
         new = (p.size for p in conversation.pieces if version + p.digest not in marks)
         if len(request.body) > INLINE and sum(new) > INLINE:
-            decision = await self.apart.always(self._decided, watch, conversation, remembered)
+            decision = await self.apart.always(
+                self._decided, watch, conversation, remembered, request.bounded
+            )
         else:
-            decision = self._decided(watch, conversation, remembered)
+            decision = self._decided(watch, conversation, remembered, request.bounded)
         self.clean.add(decision.clean)
         return decision
 
@@ -160,7 +164,11 @@ class Workshop:
         return kept[0]
 
     def _decided(
-        self, watch: Watch | None, conversation: Conversation, remembered: Remembered
+        self,
+        watch: Watch | None,
+        conversation: Conversation,
+        remembered: Remembered,
+        bounded: bool = True,
     ) -> Decision:
         try:
             return decide(
@@ -169,6 +177,7 @@ class Workshop:
                 remembered=remembered,
                 policies=self.policies,
                 draw=self.draw,
+                bounded=bounded,
             )
         except Malformed as wrong:
             raise _invalid(wrong) from None
@@ -194,9 +203,11 @@ class Workshop:
                 screened=decision.screened,
                 texts=claimed.texts(conversation.units),
                 claimed=claimed,
-                authored=_authored(decision),
+                authored=_authored(decision, claimed),
                 marks=self.proved,
-                planned=Planned(frozenset(decision.removed), decision.placed),
+                planned=Planned(
+                    frozenset(decision.removed), decision.placed, tool_use=decision.tool_use
+                ),
                 begun=begun,
             )
         except ProofFailed as failed:
@@ -208,9 +219,10 @@ class Workshop:
         return Outgoing(decision, body, cleared, conversation)
 
 
-def _authored(decision: Decision) -> frozenset[str]:
+def _authored(decision: Decision, claimed: Claimed) -> frozenset[str]:
     """The texts of the registry that were decided to stand in the body."""
     decided = {decision.policy_text, LEFT_OUT if decision.hollow else ""}
+    decided |= {text for _, text in standing(decision, claimed)}
     return frozenset(AUTHORED.values()) & decided
 
 

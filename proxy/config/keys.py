@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
-from policies.settings import Also, Egress, Envelope, ToolRule
+from policies.settings import Also, Egress, Envelope, Limits, ToolRule
 from proxy.config import shapes
 from proxy.config.addresses import Base
 from proxy.config.kinds import Kind, choice, duration, flag, many, pair, rate, size, whole
@@ -128,6 +128,38 @@ TAILNET: Final = Key(
     "local.tailnet", flag(), False, "Count 100.64.0.0/10 as local, for a home on a tailnet."
 )
 
+LIMITS_ENABLED: Final = Key("limits.enabled", flag(), Limits().enabled, help_of(Limits, "enabled"))
+MAX_TURNS: Final = Key(
+    "limits.max_turns", whole(1, 100_000), Limits().max_turns, help_of(Limits, "max_turns")
+)
+STYLE: Final = Key(
+    "limits.style", choice("answer", "error"), Limits().style, help_of(Limits, "style")
+)
+SAME_RESULT: Final = Key(
+    "limits.same_result",
+    shapes.LIMIT,
+    [*Limits().same_result],
+    help_of(Limits, "same_result"),
+)
+POLLING: Final = Key(
+    "limits.polling", shapes.LIMIT, [*Limits().polling], help_of(Limits, "polling")
+)
+CYCLE: Final = Key("limits.cycle", shapes.LIMIT, [*Limits().cycle], help_of(Limits, "cycle"))
+READ_ONLY: Final = Key(
+    "limits.read_only", shapes.LIMIT, [*Limits().read_only], help_of(Limits, "read_only")
+)
+RESULT_BYTES: Final = Key(
+    "limits.result_bytes",
+    pair(size(1, 1024**3), float),
+    ["4 MB", "16 MB"],
+    help_of(Limits, "result_bytes"),
+)
+EXEMPT: Final = Key("limits.exempt", many(shapes.GLOB), [], help_of(Limits, "exempt"))
+
+LIMITS: Final = (
+    LIMITS_ENABLED, MAX_TURNS, STYLE, SAME_RESULT, POLLING, CYCLE, READ_ONLY, RESULT_BYTES, EXEMPT,
+)  # fmt: skip
+
 SINGLE: Final[tuple[Key[object], ...]] = tuple(
     key
     for key in (
@@ -150,20 +182,7 @@ SINGLE: Final[tuple[Key[object], ...]] = tuple(
             "What makes a request minimal.", now=("drop",)),
         Key("minimality.max_outbound_chars", whole(0, 10**9), 0,
             "Most characters that may leave in one request; 0 is no cap.", now=(0,)),
-        Key("limits.max_turns", whole(1, 100_000), 100,
-            "Most rounds of one turn; the soft limit is at 80 %.", inert=True),
-        Key("limits.style", choice("answer", "error"), "answer",
-            "How a turn ends that went beyond a limit.", inert=True),
-        Key("limits.same_result", shapes.LIMIT, [5, 8],
-            "Equal calls with equal results, soft and hard.", inert=True),
-        Key("limits.polling", shapes.LIMIT, [40, 80],
-            "Equal calls with different results, soft and hard.", inert=True),
-        Key("limits.cycle", shapes.LIMIT, [3, 5],
-            "Repeats of a cycle of calls, soft and hard.", inert=True),
-        Key("limits.read_only", shapes.LIMIT, [70, 90],
-            "Rounds that only read, soft and hard.", inert=True),
-        Key("limits.result_bytes", pair(size(1, 1024**3), float), ["4 MB", "16 MB"],
-            "Size of all results of a turn, soft and hard.", inert=True),
+        *LIMITS,
         Key("limits.requests", pair(rate(), lambda limit: limit.count / limit.seconds),
             ["300/10m", "1200/10m"], "Requests of one client, soft and hard.", inert=True),
         SESSION_HEADER, ENDPOINTS_OPEN, TAILNET,
@@ -239,6 +258,12 @@ TOOL_TRUST: Final = Key(
     help_of(ToolRule, "trust"),
 )
 TOOL_ENCODE: Final = Key("tool.encode", choice("raw", "json"), "raw", help_of(ToolRule, "encode"))
+TOOL_WRITES: Final = Key(
+    "tool.writes",
+    flag(),
+    None,
+    "The tool changes something; left out, its name says whether it does.",
+)
 TOOL_MAX_CHARS: Final = Key("tool.max_chars", whole(1, 10**9), None, help_of(ToolRule, "max_chars"))
 
 ALSO_CLIENT: Final = Key(
@@ -264,7 +289,7 @@ ARRAYS: Final[Mapping[str, tuple[Key[object], ...]]] = {
     "client": (CLIENT_NAME, CLIENT_TOKEN),
     "tool": (
         TOOL_MATCH, TOOL_TRUST, TOOL_ENCODE, TOOL_MAX_CHARS,
-        Key("tool.writes", flag(), False, "The tool changes something.", now=(False,)),
+        TOOL_WRITES,
     ),
     "envelope.also": (ALSO_CLIENT, ALSO_OPEN, ALSO_CLOSE),
 }  # fmt: skip

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal, cast
 
 from policies.decision import Leg
-from policies.settings import Also, Egress, Envelope, Policies, ToolRule
+from policies.settings import Also, Egress, Envelope, Limits, Policies, ToolRule
 from proxy.config import keys
 from proxy.config.checks import check
 from proxy.config.key_files import read_secret
@@ -102,13 +102,33 @@ def _default_state(reading: Reading, environ: Mapping[str, str]) -> str:
 
 
 def _policies(reading: Reading) -> Policies:
-    rules = tuple(rule for row in reading.rows("tool") if (rule := _tool(row)))
+    tools = [
+        (rule, row.get(keys.TOOL_WRITES)) for row in reading.rows("tool") if (rule := _tool(row))
+    ]
+    rules = tuple(rule for rule, _ in tools)
+    writes = tuple((rule.match, says) for rule, says in tools if says is not None)
     on_hit = cast(Literal["refuse", "observe"], reading.get(keys.ON_HIT))
     also = tuple(one for row in reading.rows("envelope.also") if (one := _also(row)))
     reminder = cast(Literal["off", "request"], reading.get(keys.REMINDER))
     return Policies(
         envelope=Envelope(reading.get(keys.ENVELOPE_ENABLED), rules, reminder, also),
         egress=Egress(on_hit, cast(Literal["allow", "home"], reading.get(keys.OPAQUE))),
+        limits=_limits(reading, writes),
+    )
+
+
+def _limits(reading: Reading, tools: tuple[tuple[str, bool], ...]) -> Limits:
+    return Limits(
+        enabled=reading.get(keys.LIMITS_ENABLED),
+        max_turns=reading.get(keys.MAX_TURNS),
+        style=cast(Literal["answer", "error"], reading.get(keys.STYLE)),
+        same_result=reading.get(keys.SAME_RESULT),
+        polling=reading.get(keys.POLLING),
+        cycle=reading.get(keys.CYCLE),
+        read_only=reading.get(keys.READ_ONLY),
+        result_bytes=reading.get(keys.RESULT_BYTES),
+        exempt=reading.get(keys.EXEMPT),
+        tools=tools,
     )
 
 

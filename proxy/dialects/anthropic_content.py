@@ -140,6 +140,8 @@ def _result(members: Fields, notes: Notes) -> None:
         return
     for item in notes.list_of(content):
         kind = item.word("type")
+        if kind not in ("text", "search_result"):
+            notes.other(item)
         if kind not in _IN_RESULT:
             notes.unknown_at(item)
             continue

@@ -16,7 +16,7 @@ from proxy.dialects.framing import rendered
 from proxy.dialects.glance import glance
 from proxy.dialects.notes import Notes, words
 from proxy.dialects.opened import Opened
-from proxy.dialects.placing import Edit, joined
+from proxy.dialects.placing import Edit, forbidden, joined, note_messages
 from proxy.dialects.view import Reading, view
 from proxy.lazyjson import Document, Insert, Kind, Known, Member, Replace, dump
 
@@ -27,6 +27,9 @@ _FIELDS = words(
     "thread compaction billing_policy user_profile_id workspace_id betas"
 )
 
+_TAKE_SYSTEM = ("opus-4-8", "opus-5", "sonnet-5-5", "haiku-5-5", "fable-5", "mythos-5")
+"""Parts of the names of models that take system messages in a conversation (wire.md 1.1.4)."""
+
 
 class AnthropicMessages:
     """The dialect of Claude's own API. `store` remembers facts about messages by their digest."""
@@ -36,7 +39,9 @@ class AnthropicMessages:
 
     def __init__(self, store: FactStore | None = None) -> None:
         self.store = FactStore() if store is None else store
-        self._reading = Reading(self.name, "messages", _FIELDS, read_message, _member)
+        self._reading = Reading(
+            self.name, "messages", _FIELDS, read_message, _member, notes=_takes_system
+        )
 
     def glance(self, document: Document) -> str:
         """See `Dialect.glance`."""
@@ -60,6 +65,9 @@ class AnthropicMessages:
         """See `Dialect.render`."""
         text = decision.policy_text
         edits = _policy_text(document, text) if text else []
+        edits += note_messages(decision, claimed, "messages")
+        if not decision.tool_use:
+            edits += forbidden(document, "tools", "tool_choice", {"type": "none"})
         finished = self.store.finished
         return rendered(document, conversation, decision, claimed, finished, edits)
 
@@ -119,6 +127,10 @@ def _policy_text(document: Document, text: str) -> list[Edit]:
 @lru_cache(maxsize=8)
 def _block(text: str) -> bytes:
     return dump({"type": "text", "text": text})
+
+
+def _takes_system(model: str) -> bool:
+    return any(name in model for name in _TAKE_SYSTEM)
 
 
 def _member(key: str, node: Opened, notes: Notes) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from policies.conversation import Address, Message, Origin, ToolCall, Unit
+from policies.loops import signature
 from proxy.memory import Memory
 from proxy.said import Said, said, text_digest
 
@@ -58,7 +59,8 @@ class Found(Struct, frozen=True, eq=False, gc=False):
 class Facts(Struct, frozen=True, eq=False, gc=False):
     """All that the view needs of one message or one top-level member. `spoken`: it is output of the
     model, so it ends a run. `thoughts` and `hollow` are as in `policies.conversation.Message`.
-    Addresses start at the message (or member)."""
+    `others`: digest and bytes of what came back from calls and is no text. Addresses start at the
+    message (or member)."""
 
     role: str = ""
     origin: Origin = Origin.UNKNOWN
@@ -74,7 +76,9 @@ class Facts(Struct, frozen=True, eq=False, gc=False):
     thoughts: tuple[Address, ...] = ()
     hollow: bool = False
     leans: tuple[tuple[str, str], ...] = ()
+    others: tuple[tuple[bytes, int], ...] = ()
     _said: list[Said] = field(default_factory=list)
+    _signs: list[tuple[bytes, ...]] = field(default_factory=list)
     _placed: list[Message] = field(default_factory=list)
     _units: list[_Units] = field(default_factory=list)
 
@@ -98,6 +102,26 @@ class Facts(Struct, frozen=True, eq=False, gc=False):
             self._said[:] = [words]
         return words
 
+    def signs(self) -> tuple[bytes, ...]:
+        """The signatures of the calls made here, worked out when they are first asked for."""
+        if kept := self._signs[:1]:
+            return kept[0]
+        signs = tuple([signature(call) for call in self.calls])
+        self._signs[:] = [signs]
+        return signs
+
+    def results(self) -> tuple[bytes, ...]:
+        """Digests of what came back from calls."""
+        texts = [found.digest() for found in self.found if not found.source]
+        return (*texts, *[digest for digest, _ in self.others])
+
+    def _size(self) -> int:
+        """Bytes of what came back from calls."""
+        if not self.answers:
+            return 0
+        texts = [found.text for found in self.found if not found.source]
+        return sum(map(_bytes, texts)) + sum([size for _, size in self.others])
+
     def message(self, index: int, address: Address, digest: bytes) -> Message:
         """The message that these facts describe, at its place in a body. The one made last is
         kept: a history that comes again has its messages where they were."""
@@ -115,6 +139,9 @@ class Facts(Struct, frozen=True, eq=False, gc=False):
             self.sealed,
             tuple([address + way for way in self.thoughts]) if self.thoughts else (),
             self.hollow,
+            signs=self.signs,
+            results=self.results,
+            size=self._size(),
         )
         self._placed[:] = [message]
         return message
@@ -146,6 +173,10 @@ class Facts(Struct, frozen=True, eq=False, gc=False):
         )
         self._units[:] = [(message, tools, answered, units)]
         return units
+
+
+def _bytes(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
 def size(facts: Facts) -> int:

@@ -5,11 +5,13 @@ must not know a vendor: which fields and kinds are known is the dialect's to say
 """
 
 from collections.abc import Sequence
+from hashlib import sha256
 
 from policies.conversation import Address, Origin, ToolCall
 from proxy.dialects.facts import Facts, Found
 from proxy.dialects.opened import Fields, Opened
 from proxy.lazyjson import Kind
+from proxy.said import MARKS
 
 
 class Notes:
@@ -27,6 +29,7 @@ class Notes:
         "leans",
         "opaque",
         "origin",
+        "others",
         "role",
         "sealed",
         "spoken",
@@ -52,6 +55,7 @@ class Notes:
         self.leans: list[tuple[str, str]] = []
         self.thoughts: list[Address] = []
         self.hollow = False
+        self.others: list[tuple[bytes, int]] = []
 
     def facts(self) -> Facts:
         """Everything noted, frozen."""
@@ -70,6 +74,7 @@ class Notes:
             tuple(self.thoughts),
             self.hollow,
             tuple(dict.fromkeys(self.leans)) if self.leans else (),
+            others=tuple(self.others),
         )
 
     def open(self, node: Opened, known: frozenset[str]) -> Fields:
@@ -114,6 +119,15 @@ class Notes:
     def thought_at(self, node: Opened) -> None:
         """Thinking of the model, which may be left out."""
         self.thoughts.append(node.address[self._depth :])
+
+    def other(self, node: Opened | None) -> None:
+        """Something in a result that is no text of its own: it counts where results are compared,
+        but for where an upstream may cache."""
+        if node is None:
+            return
+        parts = node.members() if node.kind is Kind.OBJECT else [("", node)]
+        raws = [value.raw for key, value in parts if key not in MARKS]
+        self.others.append((sha256(b"\0".join(raws)).digest(), sum(map(len, raws))))
 
     def held_if(self, name: str, node: Opened | None) -> None:
         """The field `name`, unless it is absent or null, leans on what the upstream holds."""

@@ -16,9 +16,9 @@ from proxy.dialects.glance import glance
 from proxy.dialects.notes import Notes, json_text, words
 from proxy.dialects.openai_chat import tool_names
 from proxy.dialects.opened import Opened
-from proxy.dialects.placing import own_message, reminders
+from proxy.dialects.placing import note_messages, own_message, reminders
 from proxy.dialects.view import Reading, view
-from proxy.lazyjson import Document, Kind, Known
+from proxy.lazyjson import Document, Kind, Known, Remove
 
 _FIELDS = words(
     "model messages stream format keep_alive tools options think logprobs top_logprobs truncate "
@@ -80,6 +80,9 @@ class OllamaChat:
         """See `Dialect.render`."""
         edits = own_message(document, conversation, "messages", decision.policy_text)
         edits += reminders(decision, "messages")
+        edits += note_messages(decision, claimed, "messages")
+        if not decision.tool_use and document.root.get("tools") is not None:
+            edits.append(Remove(("tools",)))  # there is no field that would turn them off
         finished = self.store.finished
         return rendered(document, conversation, decision, claimed, finished, edits)
 
@@ -139,6 +142,8 @@ def _message(node: Opened, notes: Notes) -> None:
             notes.unknown_at(content)
     for image in notes.list_of(members.get("images")):
         notes.opaque_at(image)
+        if notes.answers:
+            notes.other(image)
     for made in notes.list_of(members.get("tool_calls")):
         body = made.get("function")
         if body is None:

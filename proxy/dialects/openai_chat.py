@@ -15,7 +15,7 @@ from proxy.dialects.framing import rendered
 from proxy.dialects.glance import glance
 from proxy.dialects.notes import Notes, first, json_text, words
 from proxy.dialects.opened import Fields, Opened
-from proxy.dialects.placing import own_message, reminders
+from proxy.dialects.placing import forbidden, note_messages, own_message, reminders
 from proxy.dialects.view import Reading, view
 from proxy.lazyjson import Document, Kind, Known
 
@@ -86,6 +86,10 @@ class OpenAIChat:
         """See `Dialect.render`."""
         edits = own_message(document, conversation, "messages", decision.policy_text)
         edits += reminders(decision, "messages")
+        edits += note_messages(decision, claimed, "messages")
+        if not decision.tool_use:
+            edits += forbidden(document, "tools", "tool_choice", "none")
+            edits += forbidden(document, "functions", "function_call", "none")
         finished = self.store.finished
         return rendered(document, conversation, decision, claimed, finished, edits)
 
@@ -175,7 +179,9 @@ def _result(members: Fields, content: Opened | None, notes: Notes) -> None:
         return
     for part in notes.list_of(content):
         text = _part(part, notes)
-        if text is not None:
+        if text is None:
+            notes.other(part)
+        else:
             notes.text(text, call=call, name=name)
 
 

@@ -13,7 +13,7 @@ from proxy.dialects.framing import rendered
 from proxy.dialects.glance import glance
 from proxy.dialects.notes import Notes, words
 from proxy.dialects.opened import Opened
-from proxy.dialects.placing import Edit, joined
+from proxy.dialects.placing import Edit, forbidden, joined, standing
 from proxy.dialects.responses_items import read_item
 from proxy.dialects.responses_parts import tool_names
 from proxy.dialects.runs import leading
@@ -71,6 +71,9 @@ class OpenAIResponses:
         text = decision.policy_text
         edits = _policy_text(document, conversation, text) if text else []
         edits += _reminders(decision)
+        edits += _notes(decision, claimed)
+        if not decision.tool_use and conversation.tools:
+            edits += forbidden(document, "", "tool_choice", "none")
         finished = self.store.finished
         return rendered(document, conversation, decision, claimed, finished, edits)
 
@@ -128,6 +131,14 @@ def _policy_text(document: Document, conversation: Conversation, text: str) -> l
 def _reminders(decision: Decision) -> list[Edit]:
     """The placed texts as messages of the user behind the results that they belong to."""
     return [Insert(("input",), p.after + 1, dump(_said("user", p.text))) for p in decision.placed]
+
+
+def _notes(decision: Decision, claimed: Claimed) -> list[Edit]:
+    """The notes as messages of the developer behind their runs."""
+    return [
+        Insert(("input",), after + 1, dump(_said("developer", text)))
+        for after, text in standing(decision, claimed)
+    ]
 
 
 def _said(role: str, text: str) -> dict[str, object]:

@@ -4,9 +4,9 @@ Owns these edits and the JSON that surrounds authored text (`SCAFFOLD` lists eve
 that the proof can know them). It must not know which places a dialect has.
 """
 
-from policies.authored import LEFT_OUT
+from policies.authored import LEFT_OUT, NOTES
 from policies.conversation import Conversation
-from policies.decision import Decision
+from policies.decision import Claimed, Decision
 from proxy.dialects.runs import leading
 from proxy.lazyjson import Document, Insert, Kind, Member, Node, Remove, Replace, dump
 
@@ -17,7 +17,7 @@ BLANK_LINE = "\n\n"
 
 SCAFFOLD = frozenset(
     {"content", "developer", "input_text", "instructions", "message", "role", "system"}
-    | {"text", "type", "user"}
+    | {"text", "type", "user", "tool_choice", "function_call", "none"}
 )
 """Every key and value, authored text aside, that render may write into a body."""
 
@@ -39,6 +39,33 @@ def reminders(decision: Decision, key: str) -> list[Edit]:
         Insert((key,), placed.after + 1, dump({"role": "user", "content": placed.text}))
         for placed in decision.placed
     ]
+
+
+def standing(decision: Decision, claimed: Claimed) -> list[tuple[int, str]]:
+    """The notes that hold after claiming: the message that each stands behind, and its text."""
+    return [
+        (note.after, NOTES[note.name])
+        for note in decision.notes
+        if note.known or claimed.rows[note.unit].followed
+    ]
+
+
+def note_messages(decision: Decision, claimed: Claimed, key: str) -> list[Edit]:
+    """The notes as system messages in the list `key`."""
+    return [
+        Insert((key,), after + 1, dump({"role": "system", "content": text}))
+        for after, text in standing(decision, claimed)
+    ]
+
+
+def forbidden(document: Document, tools: str, key: str, value: object) -> list[Edit]:
+    """Tool use off: `value` in the member `key`, in place of what stands there. Nothing where no
+    tools are declared in the member `tools` (empty: they are declared elsewhere)."""
+    listed = document.root.get(tools) if tools else None
+    if tools and (listed is None or not listed.items()):
+        return []
+    choice = document.root.get(key)
+    return [Member((), key, dump(value)) if choice is None else Replace((key,), dump(value))]
 
 
 def joined(node: Node, text: str) -> bytes:

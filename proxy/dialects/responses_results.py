@@ -42,7 +42,9 @@ def _output(kind: str, members: Fields, notes: Notes) -> None:
         return
     for item in notes.list_of(output):
         text = part(item, notes)
-        if text is not None:
+        if text is None:
+            notes.other(item)
+        else:
             notes.text(text, call=call, name=name)
 
 
@@ -100,6 +102,7 @@ def _screenshot(kind: str, members: Fields, notes: Notes) -> None:
     output = members.get("output")
     if output is not None:
         notes.opaque_at(output)
+        notes.other(output)
         notes.held_if("file_id", output.get("file_id"))
 
 

@@ -27,6 +27,10 @@ MOST_MESSAGES = 100_000
 hundred microseconds: a small body full of them would keep a thread busy for a minute."""
 
 
+def _always(model: str) -> bool:
+    return True
+
+
 @dataclass(frozen=True, slots=True)
 class Reading:
     """How one dialect is read. `list_key` names the member that holds the messages, `fields` all
@@ -34,7 +38,7 @@ class Reading:
     `streams` is what an absent `stream` means. `named` says that a result's own word for its tool
     beats its call id, and that a result with neither answers the call at the same place. `plain`
     says that one string may stand in place of the messages, `reminds` that a message of ours may
-    follow results."""
+    follow results. `notes` says of a model whether it takes system text there."""
 
     dialect: str
     list_key: str
@@ -45,6 +49,7 @@ class Reading:
     named: bool = False
     plain: bool = False
     reminds: bool = False
+    notes: Callable[[str], bool] = _always
 
 
 @dataclass(slots=True)
@@ -101,6 +106,7 @@ def view(document: Document, reading: Reading, store: FactStore) -> Conversation
         partial(_words, seen),
         reading.reminds,
         tuple(dict.fromkeys(pair for _, fact in facts for pair in fact.leans)),
+        notes=reading.notes(model),
     )
 
 

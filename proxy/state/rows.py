@@ -16,11 +16,13 @@ EXPIRED_AT_ONCE = 1000
 
 _CHUNK = 500
 
-_FRAMES = "SELECT digest, seen, nonce, field, intro, kept, encode FROM frames WHERE digest IN "
+_FRAMES = (
+    "SELECT digest, seen, nonce, field, intro, kept, encode, followed FROM frames WHERE digest IN "
+)
 _NOTES = "SELECT digest, seen, value FROM conversations WHERE digest IN "
 _CLAIM_FRAME = """
-    INSERT INTO frames (digest, nonce, field, intro, kept, encode, seen)
-    VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (digest) DO UPDATE SET seen = excluded.seen
+    INSERT INTO frames (digest, nonce, field, intro, kept, encode, followed, seen)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (digest) DO UPDATE SET seen = excluded.seen
 """
 _CLAIM_NOTE = """
     INSERT INTO conversations (digest, value, seen) VALUES (?, ?, ?)
@@ -63,10 +65,7 @@ def insert(
             return known
     connection.executemany(
         _CLAIM_FRAME,
-        [
-            (digest, bytes.fromhex(row.nonce), row.field, row.intro, row.kept, row.encode, now)
-            for digest, row in frames
-        ],
+        [(digest, bytes.fromhex(row.nonce), *_values(row), now) for digest, row in frames],
     )
     if notes:
         connection.executemany(_CLAIM_NOTE, [(digest, value, now) for digest, value in notes])
@@ -114,8 +113,14 @@ def _each(
             yield digest, made(*values)
 
 
-def _frame(nonce: bytes, field: str, intro: int, kept: int | None, encode: Any) -> FrameRow:
-    return FrameRow(nonce.hex(), field, bool(intro), kept, encode)
+def _values(row: FrameRow) -> tuple[str, bool, int | None, str, bool]:
+    return row.field, row.intro, row.kept, row.encode, row.followed
+
+
+def _frame(
+    nonce: bytes, field: str, intro: int, kept: int | None, encode: Any, followed: int
+) -> FrameRow:
+    return FrameRow(nonce.hex(), field, bool(intro), kept, encode, bool(followed))
 
 
 def _note(value: str) -> str:

@@ -43,6 +43,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE INDEX conversations_seen ON conversations (seen)",
     ),
     tuple(TABLES.split(";")),
+    ("ALTER TABLE frames ADD COLUMN followed INTEGER NOT NULL DEFAULT 0",),
 )
 
 

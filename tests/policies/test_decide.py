@@ -10,7 +10,7 @@ from policies.decide import UNASKED, Watch, decide, looks_inside
 from policies.decision import Leg, Remembered
 from policies.pins import pinned_now
 from policies.screening import Screen
-from policies.settings import Egress, Envelope, Policies
+from policies.settings import Egress, Envelope, Limits, Policies
 from proxy.demo.files import nsec
 
 SCREEN = Screen.build()
@@ -105,10 +105,12 @@ def test_watching_lets_findings_go_and_a_failed_screen_never(
 
 @pytest.mark.parametrize("leg", Leg)
 @pytest.mark.parametrize("frames", [True, False])
-def test_a_body_is_looked_into_unless_nobody_asks(leg: Leg, frames: bool) -> None:
-    """Only a local leg with frames off has no policy that asks; there, nothing is decided."""
-    policies = Policies(Envelope(enabled=frames))
-    assert looks_inside(leg, policies) is (frames or leg is Leg.CLOUD)
+@pytest.mark.parametrize("limits", [True, False])
+def test_a_body_is_looked_into_unless_nobody_asks(leg: Leg, frames: bool, limits: bool) -> None:
+    """Only a local leg with frames and limits off has no policy that asks; there, nothing is
+    decided."""
+    policies = Policies(Envelope(enabled=frames), limits=Limits(enabled=limits))
+    assert looks_inside(leg, policies) is (frames or limits or leg is Leg.CLOUD)
     if not looks_inside(leg, policies):
         made = decide(
             conversation(nsec()),

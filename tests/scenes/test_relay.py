@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from policies.decision import Leg
-from policies.settings import Envelope, Policies
+from policies.settings import Envelope, Limits, Policies
 from proxy.config import Config
 from proxy.dialects import ALL
 from tests.scenes.bodies import PATHS
@@ -17,7 +17,7 @@ DEEP = b'{"model": "m", "input": ' + b"[" * 101 + b"]" * 101 + b"}"
 
 
 def frameless(config: Config) -> Config:
-    return replace(config, policies=Policies(Envelope(enabled=False)))
+    return replace(config, policies=Policies(Envelope(enabled=False), limits=Limits(enabled=False)))
 
 
 @DIALECTS

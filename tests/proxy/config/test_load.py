@@ -266,7 +266,6 @@ def test_shapes_that_are_wrong(house: Path, text: str, problem: str) -> None:
             "[minimality]\nmax_outbound_chars = 5",
             "chars: not in this version; write 0",
         ),
-        ('[[tool]]\nmatch="a"\nwrites=true', "tool[0].writes: not in this version; write false"),
         ('[[route]]\nupstream="home"\nprefer="local"', "route[0].prefer: not in this version"),
         ('[[route]]\nupstream="home"\nprofile="relay"', "route[0].profile: not in this version"),
         (
@@ -296,13 +295,6 @@ port = 9
 [ledger]
 keep = "1d"
 [limits]
-max_turns = 5
-style = "error"
-same_result = [1, 2]
-polling = [1, 2]
-cycle = [1, 2]
-read_only = [1, 2]
-result_bytes = ["1 MB", "2 MB"]
 requests = ["1/1s", "60/1m"]
 [fallback]
 upstream = "home"
@@ -319,16 +311,13 @@ model = "qwen3:8b"
 [[tool]]
 match = "a"
 encode = "raw"
-writes = false
 """
     config = read(house, text, TRANSOM_FALLBACK__UPSTREAM="home")
     assert set(config.inert) == {
-        "timeouts.home_first_byte", "owner.host", "owner.port", "limits.max_turns",
-        "limits.style", "limits.same_result", "limits.polling", "limits.cycle",
-        "limits.read_only", "limits.result_bytes", "limits.requests", "fallback.upstream",
-        "fallback.explain", "upstream[0].model",
+        "timeouts.home_first_byte", "owner.host", "owner.port", "limits.requests",
+        "fallback.upstream", "fallback.explain", "upstream[0].model",
     }  # fmt: skip
-    assert len(config.inert) == 14
+    assert len(config.inert) == 7
     assert config.upstreams[0].model == "qwen3:8b"
     assert "soft limit first" in wrong(house, "[limits]\nsame_result = [8, 5]\n")[0]
 
