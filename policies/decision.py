@@ -3,6 +3,7 @@
 Owns the words between the policies and the gateway. It must not know how anything is carried out.
 """
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -40,7 +41,7 @@ class FrameRow:
     intro: bool
     kept: int | None = None
     encode: Literal["raw", "json"] = "raw"
-    followed: bool = field(default=False, compare=False)
+    followed: bool = dataclasses.field(default=False, compare=False)
 
 
 class Frame(NamedTuple):

@@ -6,6 +6,7 @@ whether that is thinking, and who said those words. It must not know where in a 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from policies.conversation import Address
 from policies.decision import Placed
@@ -16,8 +17,10 @@ _LABEL = "[operator] "
 _MOST = 600
 _PARTS = frozenset({"text", "input_text"})
 
-CHOICES = frozenset({"tool_choice", "function_call"})
-"""Members that say whether tools may be called."""
+CHOICES: Mapping[str, str] = MappingProxyType(
+    {"tools": "tool_choice", "functions": "function_call"}
+)
+"""Member that declares tools → member that says whether they may be called."""
 
 TOOLS = "tools"
 """The member that is left out where there is no such member."""
@@ -47,9 +50,9 @@ class Planned:
         return [placed for placed in self.placed if placed.after == index]
 
 
-def forbids(key: str, value: object) -> bool:
-    """Whether the member says that no tool may be called, and nothing else."""
-    return key in CHOICES and value in ("none", {"type": "none"})
+def forbids(value: object) -> bool:
+    """Whether a choice says that no tool may be called, and nothing else."""
+    return value in ("none", {"type": "none"})
 
 
 def is_thinking(value: object) -> bool:

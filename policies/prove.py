@@ -190,6 +190,7 @@ class _Proof:
         met = self.tools_out(came, met, "")
         if met < len(came):
             raise ProofFailed(shown(came[met][0]))
+        self.silent(sent)
         if self.frames.left:
             raise ProofFailed("a frame that was claimed")
         if self.texts:
@@ -198,7 +199,19 @@ class _Proof:
 
     def forbids(self, key: str, sent: bytes) -> bool:
         """Whether the member turns tool use off, as planned."""
-        return not self.planned.tool_use and key in CHOICES and forbids(key, parsed(sent, key))
+        if self.planned.tool_use or key not in CHOICES.values():
+            return False
+        return forbids(parsed(sent, key))
+
+    def silent(self, sent: own.Members) -> None:
+        """Where tool use is planned to be off, it is: for all tools that are declared in `sent`."""
+        if self.planned.tool_use:
+            return
+        off = {key for key, raw in sent if self.forbids(key, raw)}
+        for key, raw in sent:
+            # SECURITY: a turn that has gone on for too long must not go on.
+            if key in CHOICES and CHOICES[key] not in off and parsed(raw, key):
+                raise ProofFailed(shown(key))
 
     def tools_out(self, came: own.Members, met: int, sent: str) -> int:
         """The next member that leaves, where the tools are left out as planned."""

@@ -63,10 +63,11 @@ def insert(
         known, _ = select(connection, *digests)
         if any(known.notes.get(digest, text) != text for digest, text in notes):
             return known
-    connection.executemany(
-        _CLAIM_FRAME,
-        [(digest, bytes.fromhex(row.nonce), *_values(row), now) for digest, row in frames],
-    )
+    if frames:
+        connection.executemany(
+            _CLAIM_FRAME,
+            [(digest, bytes.fromhex(row.nonce), *_values(row), now) for digest, row in frames],
+        )
     if notes:
         connection.executemany(_CLAIM_NOTE, [(digest, value, now) for digest, value in notes])
     found, _ = select(connection, *digests)

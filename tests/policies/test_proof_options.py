@@ -282,3 +282,55 @@ def test_the_same_text_does_not_stand_twice() -> None:
     twice["messages"].insert(2, SAYS)  # type: ignore[attr-defined]
     with pytest.raises(ProofFailed):
         check(twice, CHAT, placed=(HERE,))
+
+
+TOOLS = [{"name": "read"}]
+
+
+@pytest.mark.parametrize(
+    ("came", "sent", "off", "on"),
+    [
+        ({"tools": TOOLS}, {"tools": TOOLS, "tool_choice": "none"}, True, False),
+        ({"tools": TOOLS}, {"tools": TOOLS, "tool_choice": {"type": "none"}}, True, False),
+        (
+            {"tool_choice": "auto", "tools": TOOLS},
+            {"tool_choice": "none", "tools": TOOLS},
+            True,
+            False,
+        ),
+        ({"functions": TOOLS}, {"functions": TOOLS, "function_call": "none"}, True, False),
+        ({"tools": TOOLS, "model": "m"}, {"model": "m"}, True, False),
+        ({"model": "m", "tools": TOOLS}, {"model": "m"}, True, False),
+        ({"tools": []}, {"tools": []}, True, True),
+        ({"tools": TOOLS}, {"tools": TOOLS}, False, True),
+        ({"tools": TOOLS}, {"tools": TOOLS, "tool_choice": "auto"}, False, False),
+        ({"tools": TOOLS}, {"tools": TOOLS, "tool_choice": ["none"]}, False, False),
+        ({"tools": TOOLS}, {"tools": TOOLS, "function_call": "none"}, False, False),
+        ({"tools": TOOLS}, {"tools": [], "tool_choice": "none"}, False, False),
+        ({"functions": TOOLS}, {}, False, False),
+        (
+            {"tools": TOOLS, "functions": TOOLS},
+            {"tools": TOOLS, "functions": TOOLS, "tool_choice": "none"},
+            False,
+            False,
+        ),
+    ],
+)
+def test_tool_use_is_off_where_that_is_planned(
+    came: dict[str, object], sent: dict[str, object], off: bool, on: bool
+) -> None:
+    """It is said for all tools or they are left out, and nothing of it where it is not planned."""
+    for planned, fine in ((Planned(tool_use=False), off), (Planned(), on)):
+        given = {
+            "client_body": dump(came),
+            "screened": screened(dump(came)),
+            "texts": {},
+            "claimed": Claimed({}),
+            "authored": (),
+            "planned": planned,
+        }
+        if fine:
+            assert prove(dump(sent), **given).body == dump(sent)  # type: ignore[arg-type]
+        else:
+            with pytest.raises(ProofFailed):
+                prove(dump(sent), **given)  # type: ignore[arg-type]

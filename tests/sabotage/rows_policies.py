@@ -1,11 +1,13 @@
 """Lines of defence in `policies/`: how each is broken, and the scene that must then fail."""
 
+from policies.decision import Leg
 from tests.sabotage.breaking import Cut, Swap
 from tests.sabotage.row import line, named
 
 ENVELOPE = "policies/envelope/__init__.py"
 WRAP = "policies/envelope/test_wrap.py"
 OPTIONS = "policies/test_proof_options.py"
+LOOPS = "scenes/test_loops.py"
 BEGINNINGS = "policies/proof_beginnings.py"
 BEGUN = "policies/test_proof_beginnings.py"
 
@@ -209,6 +211,47 @@ FRAME = (
     ),
 )
 
+LIMITS = (
+    line(
+        "policies/prove.py",
+        "a turn that has gone on for too long",
+        f"{OPTIONS}::test_tool_use_is_off_where_that_is_planned",
+        Cut("if key in CHOICES and", "if False and"),
+    ),
+    named(
+        "loops uncounted",
+        "policies/decide.py",
+        f"{LOOPS}::test_a_loop_is_told_then_answered_without_tools_then_not_by_a_model",
+        Cut("judge(conversation, policies.limits) if bounded else None", "None"),
+        dialect="openai_chat",
+        leg=Leg.CLOUD,
+    ),
+    named(
+        "a runaway is asked on",
+        "policies/limits.py",
+        f"{LOOPS}::test_behind_a_bound_nothing_goes_upstream",
+        Cut("Level.BEYOND if before >= bound.hard else Level.HARD", "Level.HARD"),
+        dialect="openai_responses",
+        leg=Leg.CLOUD,
+        style="answer",
+    ),
+    named(
+        "tools left on",
+        "proxy/dialects/ollama_chat.py",
+        f"{LOOPS}::test_a_loop_is_told_then_answered_without_tools_then_not_by_a_model",
+        Cut("if not decision.tool_use and", "if False and"),
+        dialect="ollama_chat",
+        leg=Leg.LOCAL,
+    ),
+    named(
+        "notes forgotten",
+        "proxy/ledger.py",
+        f"{LOOPS}::test_a_note_stays_where_it_stood",
+        Cut("told = [number for number, row in rows.items() if row.followed]", "told = []"),
+        dialect="openai_chat",
+    ),
+)
+
 REPORT = (
     named(
         "hidden characters untold",
@@ -225,4 +268,4 @@ REPORT = (
     ),
 )
 
-ROWS = (*SCREEN_AND_PROOF, *FRAME, *REPORT)
+ROWS = (*SCREEN_AND_PROOF, *FRAME, *LIMITS, *REPORT)
