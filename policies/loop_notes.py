@@ -57,6 +57,6 @@ def new_note(
 def marked(frames: Sequence[Frame], note: Note) -> tuple[Frame, ...]:
     """`frames`, in which the row of the note's unit says that there is one."""
     return tuple(
-        replace(frame, row=replace(frame.row, followed=True)) if frame.unit == note.unit else frame
+        frame._replace(row=replace(frame.row, followed=True)) if frame.unit == note.unit else frame
         for frame in frames
     )
