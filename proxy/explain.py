@@ -101,9 +101,13 @@ async def _tell(config: Config, path: str, name: str | None, body: bytes) -> Tol
         upstream = _upstream(config, name, matched.endpoint.family, model)
         told.leg = upstream.leg
         async with _screens(config) as screens, _state(config) as store:
-            if looks_inside(told.leg, config.policies):
+            try:
                 seen = look(dialect, document)
                 told.view = view_of(seen, config.policies, screens.current())
+            except Refused:
+                # What nobody would look into leaves as it came, however it reads.
+                if looks_inside(told.leg, config.policies):
+                    raise
             nonces = _Nonces()
             workshop = Workshop(
                 config.policies,

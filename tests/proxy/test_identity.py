@@ -216,6 +216,78 @@ def test_units_are_told_apart_by_call_part_tool_and_text() -> None:
     assert not set(unit_ids(KEY, "phone", one, range(3)).values()) & set(ids.values())
 
 
+CALLED = {"role": "assistant", "content": [{"type": "tool_use", "id": "c", "name": "t"}]}
+NOTE = {"role": "system", "content": "a note"}
+MARKED = {"cache_control": MARK}
+
+
+def talked(ask: list[Json], answer: list[Json], **members: Any) -> Json:
+    return asked(*ask, CALLED, *answer, ANSWER, user("next"), **members)
+
+
+PLAIN = talked(
+    [{"role": "user", "content": "a"}, user("b", "c"), NOTE],
+    [{"role": "user", "content": [result("c", "r"), {"type": "text", "text": "go"}]}],
+    tools=[{"name": "t"}],
+    betas=["b"],
+)
+
+
+@pytest.mark.parametrize(
+    ("change", "body"),
+    {
+        "cache marks moved": talked(
+            [
+                {"role": "user", "content": "a"},
+                {"role": "user", "content": [{"type": "text", "text": "b", **MARKED},
+                                             {"type": "text", "text": "c"}]},
+                NOTE,
+            ],
+            [
+                {"role": "user", "content": [{**result("c", "r"), **MARKED},
+                                             {"type": "text", "text": "go", **MARKED}]},
+            ],
+        ),
+        "a string became a list of one": talked(
+            [user("a"), user("b", "c"), NOTE],
+            [
+                {"role": "user", "content": [
+                    {**result("c", "r"), "content": [{"type": "text", "text": "r", **MARKED}]},
+                    {"type": "text", "text": "go"},
+                ]},
+            ],
+        ),
+        "messages of the user merged": talked(
+            [user("a", "b", "c"), NOTE],
+            [{"role": "user", "content": [result("c", "r")]}, user("go")],
+        ),
+        "a system message moved": talked(
+            [NOTE, {"role": "user", "content": "a"}, user("b", "c")],
+            [
+                {"role": "user", "content": [result("c", "r"), {"type": "text", "text": "go"}]},
+                NOTE,
+            ],
+        ),
+        "other tools, system and model, betas dropped": {
+            **PLAIN, "tools": [{"name": "u"}], "system": "s", "model": "n", "betas": [],
+        },
+    }.items(),
+)  # fmt: skip
+def test_what_clients_change_between_turns_changes_no_identity(change: str, body: Json) -> None:
+    """Conversation, session without a header, every run and every unit, each for itself. No token
+    is among what they are made of, so a renewed one changes nothing either."""
+    before, after = view(PLAIN), view(body)
+    assert body != PLAIN, change
+    assert conversation_id(KEY, "laptop", after) == conversation_id(KEY, "laptop", before)
+    assert session_id(KEY, "laptop", "", after) == session_id(KEY, "laptop", "", before)
+    runs = [[run_id(KEY, "laptop", v, run) for run in v.runs] for v in (before, after)]
+    assert runs[0] == runs[1]
+    assert len(set(runs[0])) == 3
+    units = [unit_ids(KEY, "laptop", v, range(len(v.units))) for v in (before, after)]
+    assert units[0] == units[1]
+    assert len(units[0]) == 1
+
+
 def test_a_session_is_what_headers_name_else_the_root_of_the_conversation() -> None:
     """A resume under another name is another session of the same conversation."""
     conversation = view(asked(user("hello"), metadata={"user_id": "session_1"}))

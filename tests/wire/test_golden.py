@@ -88,6 +88,25 @@ def test_a_framed_body_reads_like_the_one_before(path: Path) -> None:
     assert all(neutralise(old.text) in new.text for old, new in pairs)
 
 
+@pytest.mark.parametrize("path", [p for p in CASES if p.stem == "untouched"], ids=name_of)
+def test_places_that_may_not_be_rewritten_are_not(path: Path) -> None:
+    """Every message and item of such a case stands in what is sent, byte for byte and in order;
+    what is new is our text, once."""
+    body = path.read_bytes()
+    sent, before, _ = rendered(path.parent.name, body)
+    assert (before.units, before.unknown) == ((), ())
+    at = 0
+    for message in before.messages:
+        node = read(body).root
+        for step in message.address:
+            below = node.child(step)
+            assert below is not None
+            node = below
+        at = sent.index(node.raw, at) + len(node.raw)
+    assert sent.count(POLICY_TEXT[:40].encode()) == 1
+    assert len(sent) < len(body) + len(POLICY_TEXT.encode()) + 200
+
+
 def _placed(before: Conversation, after: Conversation) -> int:
     """Index of the message that was placed, -1 if there is none."""
     if len(before.messages) == len(after.messages):
@@ -100,5 +119,8 @@ def test_there_are_cases_for_every_dialect() -> None:
     """No dialect with messages is without golden files, and none is an orphan."""
     assert {path.parent.name for path in CASES} == {
         name for name in ALL if not name.startswith("plain_text")
+    }
+    assert {path.parent.name for path in CASES if path.stem == "untouched"} == {
+        path.parent.name for path in CASES
     }
     assert len(CASES) == len(list(HERE.glob("*/*.framed.json")))

@@ -49,6 +49,7 @@ def test_every_byte_of_a_captured_request_belongs_to_a_piece(name: str) -> None:
         ("claude-code-2.1.197-at-file", 0, [(0, 2, False, True)]),
         # a sub-agent is a conversation of its own
         ("claude-code-2.1.197-subagent", 0, [(0, 2, False, True)]),
+        ("claude-code-2.1.332-turn1", 0, [(0, 2, False, True)]),
         # the loop belongs to the prompt that began it
         ("claude-code-2.1.332-after-tool", 0, [(0, 2, False, True), (3, 4, True, True)]),
         # results with text of the client behind them still continue the turn
@@ -56,6 +57,7 @@ def test_every_byte_of_a_captured_request_belongs_to_a_piece(name: str) -> None:
         # guidance and prompt of Codex, behind leading developer items
         ("codex-0.171-custom-provider-after-tool", 2, [(2, 4, False, True), (6, 7, True, False)]),
         ("codex-0.171-http-after-tool", 5, [(5, 7, False, True), (9, 10, True, False)]),
+        ("codex-0.171-ws-turn1", 5, [(5, 7, False, True)]),
         ("codex-0.171-chatgpt-zstd", 5, [(5, 8, False, True)]),
         # only the result: the whole history is the turn
         ("codex-0.171-ws-after-tool", 0, [(0, 1, True, False)]),
@@ -66,9 +68,17 @@ def test_every_byte_of_a_captured_request_belongs_to_a_piece(name: str) -> None:
             5,
             [(1, 2, False, True), (3, 4, False, True), (5, 7, False, True)],
         ),
+        (
+            "aider-0.86-anthropic",
+            8,
+            [(at, at + 1, False, True) for at in range(0, 9, 2)],
+        ),
+        ("aider-0.86-ollama", 9, [(at, at + 1, False, True) for at in range(1, 10, 2)]),
         ("pi-0.73-chat-after-tool", 1, [(1, 2, False, True), (3, 4, True, False)]),
         ("pi-0.73-responses-after-tool", 1, [(1, 2, False, True), (4, 5, True, False)]),
         ("pi-0.73-anthropic-after-tool", 0, [(0, 1, False, True), (2, 3, True, True)]),
+        ("opencode-1.18-anthropic-after-tool", 0, [(0, 1, False, True), (2, 3, True, True)]),
+        ("opencode-1.18-compatible-after-tool", 1, [(1, 2, False, True), (3, 4, True, False)]),
         ("opencode-1.18-openai-after-tool", 1, [(1, 2, False, True), (4, 5, True, False)]),
         (
             "qwen-code-0.15-chat-after-tool",
