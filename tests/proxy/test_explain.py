@@ -2,13 +2,12 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from policies.settings import Envelope, Policies
+from policies.settings import Envelope, Limits, Policies
 from proxy.demo.evidence import results
 from proxy.demo.upstream import ScriptedUpstream
 from proxy.explain import explain
@@ -108,9 +107,8 @@ def test_the_view_is_told_where_nothing_would_be_looked_at(tell: Tell) -> None:
     """A plain relay to a local model: the view is there to be read, and no reason to refuse."""
     from policies.decision import Leg
 
-    relay = replace(
-        settings("http://127.0.0.1:1", Leg.LOCAL), policies=Policies(Envelope(enabled=False))
-    )
+    off = Policies(Envelope(enabled=False), limits=Limits(enabled=False))
+    relay = settings("http://127.0.0.1:1", Leg.LOCAL, policies=off)
     told = tell("/api/chat", BODIES["ollama_chat"]("fine"), config=relay)
     assert (told["verdict"], told["frames"]) == ("local", 0)
     assert [unit["source"] for unit in told["view"]["units"]] == ["tool:read_file"]
@@ -123,6 +121,7 @@ async def test_remembered_nonces_are_told_as_they_would_leave(
 ) -> None:
     """With a node's state at hand, a known result has the frame that the upstream has seen."""
     import asyncio
+    from dataclasses import replace
 
     url = f"sqlite://{tmp_path}/transom.db"
     body = BODIES["anthropic_messages"]("The weather is fine.")
