@@ -5,18 +5,16 @@ which dresses these words, nor who shows them. Codes and statuses are part of th
 add, do not rename.
 """
 
-import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, Literal
 
-from policies.decision import Finding
+from policies.wording import FACT_LENGTH, one_line, summary
+
+__all__ = ["FACT_LENGTH", "NOTICES", "TOLD", "Notice", "headers", "one_line", "summary", "words"]
 
 Severity = Literal["info", "warning", "error"]
-
-FACT_LENGTH: Final = 120
-"""Longest fact shown, in characters; also the longest place that is ever shown."""
 
 TOLD: Final = 200
 """Status of a notice that never ends a request: the model's own answer goes out beside it."""
@@ -111,7 +109,7 @@ _ALL: Final = (
         "rate-soft",
         TOLD,
         "info",
-        "This client sends requests faster than usual: {rate}.",
+        "This session sends requests faster than usual: {rate}.",
         "Look whether a loop is running; the hard limit is `limits.requests`.",
         {"rate": "above the soft limit"},
     ),
@@ -119,7 +117,7 @@ _ALL: Final = (
         "rate-hard",
         429,
         "warning",
-        "Too many requests: {rate}.",
+        "This session sends too many requests: {rate}.",
         "Wait as long as retry-after says, or raise `limits.requests`.",
         {"rate": "above the hard limit"},
     ),
@@ -130,6 +128,30 @@ _ALL: Final = (
         "The tool {tool} is not allowed here.",
         "Grant it to this session (`transom allow`), or leave it out.",
         {"tool": "that was asked for"},
+    ),
+    Notice(
+        "refusals-untrusted",
+        TOLD,
+        "error",
+        "{count} calls of tools were refused within ten minutes, with text of third parties there.",
+        "Read what this session has read before you allow any of them: `transom sessions`.",
+        {"count": "Several"},
+    ),
+    Notice(
+        "refusals-repeated",
+        TOLD,
+        "info",
+        "{count} calls of tools were refused within ten minutes, without text of third parties.",
+        "If the agent should have these tools, open this in the configuration: `[[tool]]`.",
+        {"count": "Several"},
+    ),
+    Notice(
+        "turn-limit-repeated",
+        TOLD,
+        "warning",
+        "{count} turns of this session reached `limits.max_turns`.",
+        "Look what it is doing, ask for smaller steps, or raise the limit.",
+        {"count": "Several"},
     ),
     Notice(
         "memory-refused",
@@ -356,26 +378,3 @@ def headers(code: str, *, retry_after: int = 60) -> dict[str, str]:
     if code == "rate-hard":
         return {"retry-after": str(max(1, min(retry_after, 120)))}
     return {"x-should-retry": "false"}
-
-
-def summary(findings: Sequence[Finding]) -> dict[str, str]:
-    """The facts `kinds` and `places` of some findings: the first of each, and how many more."""
-    return {
-        "kinds": _first([finding.kind for finding in findings]),
-        "places": _first([finding.place for finding in findings]),
-    }
-
-
-def one_line(text: str) -> str:
-    """`text` as a fact may be shown: one line, no control, format or bidi characters, not long."""
-    # SECURITY: a fact may hold a name that a stranger chose; it must not steer a terminal.
-    safe = "".join(" " if unicodedata.category(mark)[0] in "CZ" else mark for mark in text)
-    safe = " ".join(safe.split())
-    return safe if len(safe) <= FACT_LENGTH else safe[: FACT_LENGTH - 1] + "…"
-
-
-def _first(names: Sequence[str]) -> str:
-    different = list(dict.fromkeys(name for name in names if name))
-    if len(different) < 2:
-        return "".join(different)
-    return f"{different[0]} and {len(different) - 1} more"

@@ -149,6 +149,21 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
+class RefusalRule:
+    """How refused calls of tools whose name matches the glob `match` are told; the first wins."""
+
+    match: str
+    deny: bool = field(
+        default=False,
+        metadata=_help("A call of the model to such a tool counts as refused, and is told."),
+    )
+    refused: str = field(
+        default="",
+        metadata=_help("Text in a result by which the tool says that it refused the call."),
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class Policies:
     """Everything that `decide` needs to be told."""
 
@@ -156,3 +171,4 @@ class Policies:
     egress: Egress = Egress()
     minimality: Minimality = Minimality()
     limits: Limits = Limits()
+    refusals: tuple[RefusalRule, ...] = ()

@@ -25,6 +25,7 @@ from proxy.errors import Refused
 from proxy.gateway import Gateway
 from proxy.ledger import Ledger
 from proxy.outgoing import Workshop
+from proxy.owner import Owner
 from proxy.refusals import refusal
 from proxy.relayed import Relayed
 from proxy.secrets_dir import SecretsDir
@@ -49,6 +50,7 @@ class Parts:
     clean: CleanMarks
     relayed: Relayed
     apart: Apart
+    owner: Owner
 
     def house(self, config: Config) -> House:
         """What requests are served with under `config`."""
@@ -65,6 +67,7 @@ class Parts:
             ),
             self.outbound,
             self.relayed,
+            self.owner,
             session,
         )
 
@@ -118,10 +121,13 @@ async def running(config: Config, *, key_file: Path | None = None) -> AsyncItera
         sweeper = Sweeper(store, lambda: ledger.keep)
         sweeper.start()
         stack.push_async_callback(sweeper.close)
+        owner = Owner(store, store.key)
+        owner.recorder.start()
+        stack.push_async_callback(owner.recorder.close)
         apart = Apart()
         stack.callback(apart.close)
         parts = Parts(
-            listener, store, outbound, secrets_dir, ledger, CleanMarks(), Relayed(), apart
+            listener, store, outbound, secrets_dir, ledger, CleanMarks(), Relayed(), apart, owner
         )
         stack.push_async_callback(_close_secrets, parts)
         gateway = Gateway(parts.house(config), new_id=_request_id, clock=time.monotonic)

@@ -7,24 +7,28 @@ it runs, so that quick verbs stay quick. Exit codes: 0 fine, 1 the thing asked a
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
 
-from proxy import usage
+from proxy import owner_verbs, usage
+from proxy.asking import (
+    FINE,
+    INTERRUPTED,
+    NO_NODE,
+    NOT_FINE,
+    WRONG,
+    NodeMissing,
+    ask_node,
+    fail,
+)
 from proxy.problems import Invalid, Problem
 from proxy.verb import Verbs
 
 if TYPE_CHECKING:
     from proxy.config import Examined
-
-FINE: Final = 0
-NOT_FINE: Final = 1
-WRONG: Final = 2
-NO_NODE: Final = 3
-INTERRUPTED: Final = 130
 
 _VERDICT_SECONDS: Final = 60.0
 """A reload reads the secrets folder, which may be large."""
@@ -32,10 +36,6 @@ _VERDICT_SECONDS: Final = 60.0
 _config = click.option(
     "-c", "--config", "config", metavar="FILE", help="Configuration file; else it is searched for."
 )
-
-
-class _NoNode(Exception):
-    """No node answers; the message says where it was looked for."""
 
 
 def main() -> None:
@@ -51,12 +51,12 @@ def run(arguments: Sequence[str]) -> int:
         click.echo(help_text.format_message(), err=True)
         return WRONG
     except click.UsageError as error:
-        return _fail(usage.words(error, cli), usage.hint(error))
+        return fail(usage.words(error, cli), usage.hint(error))
     except Invalid as error:
         click.echo(error.report(), err=True)
         return WRONG
-    except _NoNode as error:
-        return _fail(str(error), "transom serve", NO_NODE)
+    except NodeMissing as error:
+        return fail(str(error), "transom serve", NO_NODE)
     except (click.Abort, KeyboardInterrupt):
         return INTERRUPTED
     return code if isinstance(code, int) else FINE
@@ -139,7 +139,7 @@ def init(config: str | None, force: bool) -> int:
     try:
         written = prepare(Path(config) if config else None, os.environ, force=force)
     except Occupied as error:
-        return _fail(str(error), "transom init --force", NOT_FINE)
+        return fail(str(error), "transom init --force", NOT_FINE)
     click.echo(written)
     click.echo("hint: transom check, then transom serve", err=True)
     return FINE
@@ -156,7 +156,7 @@ def explain(config: str | None, path: str, upstream: str | None, as_json: bool, 
     examined = _examined(Path(config) if config else None)
     body = _read(file, examined.config.listen.max_body)
     if body is None:
-        return _fail("the file to explain cannot be read", "transom explain --path PATH - < FILE")
+        return fail("the file to explain cannot be read", "transom explain --path PATH - < FILE")
     from proxy.explain import explain as tell
 
     return tell(examined.config, path=path, upstream=upstream, body=body, as_json=as_json)
@@ -180,9 +180,9 @@ def connect(config: str | None, as_json: bool, client: str | None) -> int:
     try:
         recipe.show(client, Path(config) if config else None, click.echo, say, as_json=as_json)
     except recipe.NoRecipe as error:
-        return _fail(str(error), "transom connect")
+        return fail(str(error), "transom connect")
     except address.Unknown as error:
-        return _fail(str(error), "transom serve", NO_NODE)
+        return fail(str(error), "transom serve", NO_NODE)
     return FINE
 
 
@@ -213,7 +213,7 @@ def health(as_json: bool) -> int:
     """Ask the running node whether it is well."""
     import json
 
-    answer = _ask("health")
+    answer = ask_node("health")
     well = answer.get("ok") is True
     if as_json:
         click.echo(json.dumps(answer))
@@ -224,7 +224,7 @@ def health(as_json: bool) -> int:
 @cli.command()
 def reload() -> int:
     """Have the running node read its configuration again; waits for the verdict."""
-    answer = _ask("reload", _VERDICT_SECONDS)
+    answer = ask_node("reload", _VERDICT_SECONDS)
     if answer.get("ok") is not True:
         click.echo(str(answer.get("problems") or "error: the node did not reload"), err=True)
         return WRONG
@@ -243,9 +243,9 @@ def demo(sabotage: str | None) -> int:
 
     if lacking := missing():
         words = f"the demo plays with SDKs that are not installed: {', '.join(lacking)}"
-        return _fail(words, f"pip install {' '.join(lacking)}", NOT_FINE)
+        return fail(words, f"pip install {' '.join(lacking)}", NOT_FINE)
     if sabotage is not None and sabotage not in SABOTAGES:
-        return _fail(f"option --sabotage takes one of {', '.join(SABOTAGES)}", "transom demo")
+        return fail(f"option --sabotage takes one of {', '.join(SABOTAGES)}", "transom demo")
     return main(sabotage)
 
 
@@ -287,16 +287,6 @@ def _examined(given: Path | None) -> "Examined":
     return examined
 
 
-def _ask(verb: str, seconds: float = 5.0) -> Mapping[str, object]:
-    from proxy.config.sources import state_folder
-    from proxy.control import NoNode, ask
-
-    try:
-        return ask(state_folder(os.environ), verb, seconds)
-    except NoNode as error:
-        raise _NoNode(str(error)) from None
-
-
 def _refuse_rivals() -> None:
     from proxy.rivals import rivals
 
@@ -317,6 +307,4 @@ def _read(name: str, limit: int) -> bytes | None:
         return None
 
 
-def _fail(words: str, hint: str, code: int = WRONG) -> int:
-    click.echo(f"error: {words}\n\nhint: {hint}", err=True)
-    return code
+owner_verbs.join(cli)

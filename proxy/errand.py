@@ -12,7 +12,7 @@ from policies.decision import Decision, Final, Leg
 from policies.notices import words
 from policies.prove import Cleared, nothing_to_prove, unread
 from proxy import around
-from proxy.answer import Answer, made_here
+from proxy.answer import Answer, Observer, made_here
 from proxy.config import Config, UpstreamSettings
 from proxy.dialects import ALL
 from proxy.door import Admitted, Door
@@ -21,6 +21,7 @@ from proxy.errors import Refused
 from proxy.journal import Line
 from proxy.lazyjson import Document
 from proxy.outgoing import Request, Workshop, open_body
+from proxy.owner import Case, Owner
 from proxy.relayed import Listener, Relayed
 from proxy.routes import choose
 from proxy.upstream import Outbound
@@ -37,6 +38,7 @@ class House:
     workshop: Workshop
     outbound: Outbound
     relayed: Relayed
+    owner: Owner
     session: Callable[[Admitted, Conversation | None], str]
 
 
@@ -46,7 +48,12 @@ class Errand:
 
     house: House
     admitted: Admitted
-    line: Line
+    case: Case
+
+    @property
+    def line(self) -> Line:
+        """Its line in the log."""
+        return self.case.line
 
     async def run(self, body: bytes) -> Answer:
         """The upstream's answer to `body`. Raises `Refused`."""
@@ -72,18 +79,42 @@ class Errand:
             around=self._beside() if cloud else (),
             credentials=self._credentials() if cloud else (),
             vouched=self.house.relayed.by(upstream.name),
-            bounded=matched.endpoint.treatment is Treatment.CONVERSATION,
+            bounded=self._asks_model,
+            met=self._met,
         )
         outgoing = await self.house.workshop.prepare(asked, document)
-        self.line.know(session=self.house.session(self.admitted, outgoing.conversation))
+        if self._asks_model:
+            await self.house.owner.decided(self.case, outgoing.decision, self.house.config.policies)
         self._heed(outgoing.decision)
         if (final := outgoing.decision.final) is not None and outgoing.conversation is not None:
             return self._answered(final, document, outgoing.conversation)
         parcel = outgoing.cleared or outgoing.body or b""
         answer = await self._send(upstream, parcel, model)
-        if cloud and _gives_ids(outgoing.conversation):
-            return replace(answer, observers=(Listener(self.house.relayed.by(upstream.name)),))
-        return answer
+        return replace(answer, observers=self._observers(upstream, document, answer))
+
+    @property
+    def _asks_model(self) -> bool:
+        """Whether a model is to answer."""
+        return self.admitted.match.endpoint.treatment is Treatment.CONVERSATION
+
+    async def _met(self, conversation: Conversation) -> None:
+        """The conversation is known, and nothing is decided yet."""
+        self.case.conversation = conversation
+        self.line.know(session=self.house.session(self.admitted, conversation))
+        if self._asks_model:
+            await self.house.owner.pace(self.case, self.house.config)
+
+    def _observers(
+        self, upstream: UpstreamSettings, document: Document, answer: Answer
+    ) -> tuple[Observer, ...]:
+        observers: list[Observer] = []
+        if upstream.leg is Leg.CLOUD and _gives_ids(self.case.conversation):
+            observers.append(Listener(self.house.relayed.by(upstream.name)))
+        if self._asks_model:
+            rules = self.house.config.policies.refusals
+            tools = document.root.get("tools")
+            observers += self.house.owner.listen(self.case, answer, tools, rules)
+        return tuple(observers)
 
     def _answered(self, final: Final, document: Document, conversation: Conversation) -> Answer:
         """The answer that is given in place of a model's; nobody is asked."""

@@ -19,6 +19,7 @@ from proxy.errand import Errand, House
 from proxy.errors import Refused
 from proxy.headers import Headers
 from proxy.journal import Clock, Line
+from proxy.owner import Case
 from proxy.refusals import in_stream, refusal
 from proxy.server import read_body
 
@@ -35,23 +36,25 @@ class Gateway:
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer with the upstream's answer, or with a refusal in the caller's dialect."""
         house, line = self.house, Line.begin(self._new_id(), self._clock)
+        case = Case(line)
         grant = house.door.grant(request.headers)
         try:
-            return await self._story(request, house, line, grant)
+            return await self._story(request, house, case, grant)
         except Refused as no:
-            return _refuse(request, line, no, grant)
+            return await _refuse(request, house, case, no, grant)
         except Exception as error:
             # One of three places: a bug of ours must end in an answer and a line, and leak nothing.
             line.failed(error)
             if request.writer.output_size:
                 raise
-            return _refuse(request, line, Refused("internal-error"), grant)
+            return await _refuse(request, house, case, Refused("internal-error"), grant)
         finally:
             line.end(bytes_out=request.writer.output_size)
 
     async def _story(
-        self, request: web.BaseRequest, house: House, line: Line, grant: Headers
+        self, request: web.BaseRequest, house: House, case: Case, grant: Headers
     ) -> web.StreamResponse:
+        line = case.line
         admitted = house.door.admit_request(request)
         endpoint = admitted.match.endpoint
         line.know(
@@ -70,7 +73,7 @@ class Gateway:
             return web.Response(text="ok\n", headers=grant)
         body = await _body(request, admitted, house)
         line.know(bytes_in=len(body))
-        answer = await Errand(house, admitted, line).run(body)
+        answer = await Errand(house, admitted, case).run(body)
         line.know(status=answer.status)
         if grant:
             answer = replace(answer, headers=browsers.without(answer.headers))
@@ -84,6 +87,7 @@ class Gateway:
             request,
             extra_headers=[*line.headers(), *grant],
             stream_error=broken,
+            failed=house.owner.deaf,
             broke=lambda no: line.broke(no.code),
         )
 
@@ -106,11 +110,12 @@ async def _body(request: web.BaseRequest, admitted: Admitted, house: House) -> b
     return await apart.always(bodies.decode, raw, admitted.codings, config.listen.max_body)
 
 
-def _refuse(
-    request: web.BaseRequest, line: Line, no: Refused, grant: Headers
+async def _refuse(
+    request: web.BaseRequest, house: House, case: Case, no: Refused, grant: Headers
 ) -> web.StreamResponse:
     dialect = ALL[dress(request.raw_path, tuple(request.headers.items()))]
-    answer = refusal(no, dialect, line.request)
+    answer = refusal(no, dialect, case.line.request)
     answer.headers.extend(grant)
-    line.refused(no, answer.status)
+    times = await house.owner.refused(case, no, answer.status)
+    case.line.refused(no, answer.status, times)
     return answer

@@ -78,6 +78,12 @@ def session_id(key: bytes, client: str, named: str, conversation: Conversation |
     return conversation_id(key, client, conversation)
 
 
+def event_id(key: bytes, kind: str, client: str, session: str, *about: bytes) -> bytes:
+    """32 bytes for an event: its kind, whose it is, and what it is about."""
+    whose = (_bytes(client), _bytes(session))
+    return _digest(key, (b"event", kind.encode("ascii"), *whose, b"%d" % len(about), *about))
+
+
 def _opening(conversation: Conversation) -> Iterator[bytes]:
     messages = conversation.messages
     for run in conversation.runs:

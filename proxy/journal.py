@@ -6,22 +6,15 @@ reaches it: kinds, places, codes, counts and names in a safe shape only.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Final
 
-from policies import openings, unicode_screen
 from policies.decision import Decision, Finding
+from policies.happenings import NOTED
 from policies.notices import NOTICES
 from proxy import logs
 from proxy.errors import Refused
 from proxy.log_fields import LONGEST_LIST
 
 Clock = Callable[[], float]
-
-_TOLD: Final = {
-    "forged-opening": openings.FAMILY,
-    "hidden-characters": unicode_screen.FAMILY,
-}
-"""Notice → family of what is told by it; the last one that has something counts as the notice."""
 
 
 @dataclass(slots=True)
@@ -54,7 +47,7 @@ class Line:
         )
         if decision.observed:
             self._write("egress_observed", "warning", **findings(decision.observed))
-        for code, family in _TOLD.items():
+        for code, family in NOTED.items():
             if found := [each for each in decision.noted if each.family == family]:
                 self.know(notice=code)
                 self._write("notice", NOTICES[code].severity, times=len(found), **findings(found))
@@ -66,13 +59,19 @@ class Line:
             self._write("notice", NOTICES[ended].severity)
         self.asked = decision.final is None
 
-    def refused(self, no: Refused, status: int) -> None:
-        """Write why Transom answered instead of a model."""
+    def refused(self, no: Refused, status: int, times: int = 1) -> None:
+        """Write why Transom answered instead of a model, and that it is for the `times`th time: a
+        client that posts the same again is told the same."""
         self.know(status=status, notice=no.code)
+        again = {"times": times} if times > 1 else {}
         if no.code.startswith("egress-"):
-            self._write("egress_blocked", "error", **findings(no.findings))
+            self._write("egress_blocked", "error", **findings(no.findings), **again)
         else:
-            self._write("notice", NOTICES[no.code].severity)
+            self._write("notice", NOTICES[no.code].severity, **again)
+
+    def truncated(self) -> None:
+        """Write that a part of the conversation does not leave."""
+        self._write("truncated", "info")
 
     def broke(self, code: str) -> None:
         """Write that the answer broke off after it had begun."""

@@ -117,6 +117,17 @@ def neutralise(line: str) -> str:
     return "".join("\ufffd" if unicodedata.category(mark) in unsafe else mark for mark in line)
 
 
+def shown(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """`fields` as a line may have them: only known ones, each in its shape, names of strangers
+    clean. For what is kept elsewhere than in the log."""
+    return dict(_names(allow(dict(fields))))
+
+
+def is_clean(text: str) -> bool:
+    """Whether the screen finds nothing in a short text of ours that names things."""
+    return _OUT.clean is None or _OUT.clean(text)
+
+
 def _now() -> str:
     second, milliseconds = divmod(time.time_ns() // 1_000_000, 1000)
     return f"{_second(second)}.{milliseconds:03d}Z"

@@ -6,7 +6,7 @@ must not know a socket, a header's meaning or how a refusal is dressed.
 
 import secrets
 import sys
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Awaitable, Callable, Container, Sequence
 from dataclasses import dataclass, field
 
 from policies.authored import AUTHORED, LEFT_OUT
@@ -52,7 +52,9 @@ def draw() -> str:
 @dataclass(frozen=True, slots=True)
 class Request:
     """A body that was read, and what it is read with. `credentials`: values of headers. `vouched`:
-    ids that the upstream itself gave. `bounded`: a model is to answer, so limits hold."""
+    ids that the upstream itself gave. `bounded`: a model is to answer, so limits hold. `met` is
+    told the conversation once it is known, before anything is decided about it, and may refuse
+    it."""
 
     body: bytes
     dialect: Dialect
@@ -62,6 +64,7 @@ class Request:
     credentials: Sequence[str] = field(default=(), repr=False)
     vouched: Container[str] = ()
     bounded: bool = True
+    met: Callable[[Conversation], Awaitable[None]] | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +119,8 @@ class Workshop:
         if not looks_inside(request.leg, self.policies):
             return Outgoing(UNASKED, document.body)
         conversation = await self.apart.run(size, look, request.dialect, document)
+        if request.met is not None:
+            await request.met(conversation)
         ledger = Recollection(self.ledger, self.policies, request.leg, request.client)
         for _ in range(TRIES):
             seen, remembered = await ledger.recall(conversation)

@@ -19,7 +19,7 @@ def refusal(no: Refused, dialect: Dialect, request_id: str) -> web.Response:
         body=body,
         headers={
             **extra,
-            **headers(no.code),
+            **headers(no.code, retry_after=int(no.facts.get("retry_after", "60"))),
             "x-transom-request": request_id,
             "x-transom-notice": no.code,
         },

@@ -18,7 +18,8 @@ from proxy import __version__, logs
 from proxy.app import Node, running
 from proxy.config import Config
 from proxy.config.sources import state_folder
-from proxy.control import Control, Facts, NoControl
+from proxy.control import Control, Facts, NoControl, Verb
+from proxy.desk import Desk as BookDesk
 from proxy.errors import Refused
 from proxy.notify import notify
 from proxy.problems import Invalid
@@ -86,7 +87,14 @@ class _Desk:
     def __init__(self, node: Node, reload: Callable[[], Config]) -> None:
         self._node = node
         self._read = reload
-        self.verbs = {"health": self._health, "reload": self._reload, "route": self._route}
+        parts = node.parts
+        self.verbs: Mapping[str, Verb] = {
+            "health": self._health,
+            "reload": self._reload,
+            "route": self._route,
+            "status": self._status,
+            **BookDesk(parts.store, parts.owner.recorder).verbs,
+        }
 
     async def hang_up(self) -> None:
         """SIGHUP."""
@@ -101,6 +109,13 @@ class _Desk:
             "names": list(config.listen.names),
             "token": bool(config.clients),
         }
+
+    async def _status(self, asked: Facts) -> Facts:
+        """How the node is, with everything that it counts."""
+        config = self._node.config
+        upstreams = {up.name: up.leg.value for up in config.upstreams}
+        counted = await self.verbs["counters"]({})
+        return {**await self._health({}), "upstreams": upstreams, **counted}
 
     async def _route(self, asked: Facts) -> Facts:
         """Where a request of this family for this model would go, for whoever wants to be sure

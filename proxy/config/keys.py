@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
-from policies.settings import Also, Egress, Envelope, Limits, ToolRule
+from policies.settings import Also, Egress, Envelope, Limits, RefusalRule, ToolRule
 from proxy.config import shapes
 from proxy.config.addresses import Base
 from proxy.config.kinds import Kind, choice, duration, flag, many, pair, rate, size, whole
@@ -156,8 +156,16 @@ RESULT_BYTES: Final = Key(
 )
 EXEMPT: Final = Key("limits.exempt", many(shapes.GLOB), [], help_of(Limits, "exempt"))
 
+REQUESTS: Final = Key(
+    "limits.requests",
+    pair(rate(), lambda limit: limit.count / limit.seconds),
+    ["300/10m", "1200/10m"],
+    "Requests of one session to a model, soft and hard.",
+)
+
 LIMITS: Final = (
     LIMITS_ENABLED, MAX_TURNS, STYLE, SAME_RESULT, POLLING, CYCLE, READ_ONLY, RESULT_BYTES, EXEMPT,
+    REQUESTS,
 )  # fmt: skip
 
 SINGLE: Final[tuple[Key[object], ...]] = tuple(
@@ -183,8 +191,6 @@ SINGLE: Final[tuple[Key[object], ...]] = tuple(
         Key("minimality.max_outbound_chars", whole(0, 10**9), 0,
             "Most characters that may leave in one request; 0 is no cap.", now=(0,)),
         *LIMITS,
-        Key("limits.requests", pair(rate(), lambda limit: limit.count / limit.seconds),
-            ["300/10m", "1200/10m"], "Requests of one client, soft and hard.", inert=True),
         SESSION_HEADER, ENDPOINTS_OPEN, TAILNET,
         Key("fallback.upstream", shapes.NAME, "home",
             "Upstream that answers what must not leave.", inert=True),
@@ -265,6 +271,8 @@ TOOL_WRITES: Final = Key(
     "The tool changes something; left out, its name says whether it does.",
 )
 TOOL_MAX_CHARS: Final = Key("tool.max_chars", whole(1, 10**9), None, help_of(ToolRule, "max_chars"))
+TOOL_DENY: Final = Key("tool.deny", flag(), False, help_of(RefusalRule, "deny"))
+TOOL_REFUSED: Final = Key("tool.refused", shapes.WORDS, None, help_of(RefusalRule, "refused"))
 
 ALSO_CLIENT: Final = Key(
     "envelope.also.client", shapes.GLOB, None, help_of(Also, "client"), required=True
@@ -288,7 +296,7 @@ ARRAYS: Final[Mapping[str, tuple[Key[object], ...]]] = {
     ),
     "client": (CLIENT_NAME, CLIENT_TOKEN),
     "tool": (
-        TOOL_MATCH, TOOL_TRUST, TOOL_ENCODE, TOOL_MAX_CHARS,
+        TOOL_MATCH, TOOL_TRUST, TOOL_ENCODE, TOOL_MAX_CHARS, TOOL_DENY, TOOL_REFUSED,
         TOOL_WRITES,
     ),
     "envelope.also": (ALSO_CLIENT, ALSO_OPEN, ALSO_CLOSE),

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal, cast
 
 from policies.decision import Leg
-from policies.settings import Also, Egress, Envelope, Limits, Policies, ToolRule
+from policies.settings import Also, Egress, Envelope, Limits, Policies, RefusalRule, ToolRule
 from proxy.config import keys
 from proxy.config.checks import check
 from proxy.config.key_files import read_secret
@@ -84,6 +84,7 @@ def _build(reading: Reading, folder: Path, environ: Mapping[str, str]) -> Config
         ledger_keep=reading.get(keys.LEDGER_KEEP),
         secrets_dir=reading.get(keys.SECRETS_DIR),
         policies=_policies(reading),
+        requests=reading.get(keys.REQUESTS),
         endpoints_open=frozenset(reading.get(keys.ENDPOINTS_OPEN)),
         tailnet=reading.get(keys.TAILNET),
         session_header=reading.get(keys.SESSION_HEADER).lower(),
@@ -103,10 +104,10 @@ def _default_state(reading: Reading, environ: Mapping[str, str]) -> str:
 
 def _policies(reading: Reading) -> Policies:
     tools = [
-        (rule, row.get(keys.TOOL_WRITES)) for row in reading.rows("tool") if (rule := _tool(row))
+        (*both, row.get(keys.TOOL_WRITES)) for row in reading.rows("tool") if (both := _tool(row))
     ]
-    rules = tuple(rule for rule, _ in tools)
-    writes = tuple((rule.match, says) for rule, says in tools if says is not None)
+    rules = tuple(rule for rule, _, _ in tools)
+    writes = tuple((rule.match, says) for rule, _, says in tools if says is not None)
     on_hit = cast(Literal["refuse", "observe"], reading.get(keys.ON_HIT))
     also = tuple(one for row in reading.rows("envelope.also") if (one := _also(row)))
     reminder = cast(Literal["off", "request"], reading.get(keys.REMINDER))
@@ -114,6 +115,7 @@ def _policies(reading: Reading) -> Policies:
         envelope=Envelope(reading.get(keys.ENVELOPE_ENABLED), rules, reminder, also),
         egress=Egress(on_hit, cast(Literal["allow", "home"], reading.get(keys.OPAQUE))),
         limits=_limits(reading, writes),
+        refusals=tuple(rule for _, rule, _ in tools),
     )
 
 
@@ -132,17 +134,19 @@ def _limits(reading: Reading, tools: tuple[tuple[str, bool], ...]) -> Limits:
     )
 
 
-def _tool(row: Row) -> ToolRule | None:
+def _tool(row: Row) -> tuple[ToolRule, RefusalRule] | None:
     match, trust = row.get(keys.TOOL_MATCH), row.get(keys.TOOL_TRUST)
     encode, most = row.get(keys.TOOL_ENCODE), row.get(keys.TOOL_MAX_CHARS)
-    if match is None or trust is None or encode is None:
+    deny, refused = row.get(keys.TOOL_DENY), row.get(keys.TOOL_REFUSED)
+    if match is None or trust is None or encode is None or deny is None:
         return None
-    return ToolRule(
+    framed = ToolRule(
         match,
         cast(Literal["untrusted", "operator"], trust),
         cast(Literal["raw", "json"], encode),
         most,
     )
+    return framed, RefusalRule(match, deny, refused or "")
 
 
 def _also(row: Row) -> Also | None:

@@ -22,7 +22,8 @@ CONTRACT = {
     503: "home-unavailable upstream-unreachable state-unavailable",
     504: "upstream-timeout",
     TOLD: """rate-soft cloud-while-home-up secrets-file-skipped config-invalid marker-leak adopted
-        unknown-part unframed-part hidden-characters forged-opening""",
+        unknown-part unframed-part hidden-characters forged-opening refusals-untrusted
+        refusals-repeated turn-limit-repeated""",
 }
 STATUS = {code: status for status, codes in CONTRACT.items() for code in codes.split()}
 

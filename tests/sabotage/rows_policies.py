@@ -100,7 +100,7 @@ SCREEN_AND_PROOF = (
         Cut("case str() if step in SCHEMA_WORDS:", "case str():"),
     ),
     line(
-        "policies/notices.py",
+        "policies/wording.py",
         "a fact may hold a name that a stranger chose",
         "policies/test_notices.py::test_one_line_disarms_and_cuts",
         Cut('" " if unicodedata.category(mark)[0] in "CZ" else mark', "mark"),

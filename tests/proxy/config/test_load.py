@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from policies.decision import Leg
-from policies.settings import Also, Egress, Envelope, Policies, ToolRule
+from policies.settings import Also, Egress, Envelope, Policies, RefusalRule, ToolRule
 from proxy.config import (
     ClientSettings,
     Config,
@@ -18,6 +18,7 @@ from proxy.config import (
     load,
     sources,
 )
+from proxy.config.kinds import Rate
 from proxy.problems import Invalid
 
 CANARY = "canary-" + "q7Zk29xW"
@@ -82,6 +83,8 @@ secrets_dir = "/srv/secrets"
 on_hit = "observe"
 [ledger]
 keep = "2d"
+[limits]
+requests = ["1/1s", "2/1s"]
 [envelope]
 enabled = false
 reminder = "request"
@@ -125,6 +128,8 @@ trust = "operator"
 match = "*"
 encode = "json"
 max_chars = 20000
+deny = true
+refused = "No."
 """
     assert read(house, text, GW_KEY=CANARY) == Config(
         listen=Listen("::1", 0, ("box.lan",), ("http://localhost:3000",), 1024**2),
@@ -143,7 +148,9 @@ max_chars = 20000
                 (Also("lap*", "<file>", "</file>"),),
             ),
             Egress("observe"),
+            refusals=(RefusalRule("mail_*"), RefusalRule("*", True, "No.")),
         ),
+        requests=(Rate(1, 1.0), Rate(2, 1.0)),
         endpoints_open=frozenset({"files", "batches"}),
         tailnet=True,
         session_header="x-session",
@@ -295,7 +302,6 @@ port = 9
 [ledger]
 keep = "1d"
 [limits]
-requests = ["1/1s", "60/1m"]
 [fallback]
 upstream = "home"
 explain = "text"
@@ -314,12 +320,22 @@ encode = "raw"
 """
     config = read(house, text, TRANSOM_FALLBACK__UPSTREAM="home")
     assert set(config.inert) == {
-        "timeouts.home_first_byte", "owner.host", "owner.port", "limits.requests",
-        "fallback.upstream", "fallback.explain", "upstream[0].model",
+        "timeouts.home_first_byte", "owner.host", "owner.port", "fallback.upstream",
+        "fallback.explain", "upstream[0].model",
     }  # fmt: skip
-    assert len(config.inert) == 7
+    assert len(config.inert) == 6
     assert config.upstreams[0].model == "qwen3:8b"
     assert "soft limit first" in wrong(house, "[limits]\nsame_result = [8, 5]\n")[0]
+
+
+def test_rates_and_refusals_are_read(house: Path) -> None:
+    """The soft rate is not above the hard one; tools may be denied, or say that they refuse."""
+    text = '[limits]\nrequests = ["1/1s", "60/1m"]\n[[tool]]\nmatch = "a*"\ndeny = true\n'
+    config = read(house, text + "refused = 'No.'\n[[tool]]\nmatch = 'b'\n")
+    assert config.requests == (Rate(1, 1.0), Rate(60, 60.0))
+    assert config.policies.refusals == (RefusalRule("a*", True, "No."), RefusalRule("b"))
+    assert read(house, "").requests == (Rate(300, 600.0), Rate(1200, 600.0))
+    assert "soft limit first" in wrong(house, '[limits]\nrequests = ["61/1m", "1/1s"]\n')[0]
 
 
 def test_the_environment_beats_the_file(house: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from proxy.state import StateError
+from proxy.state import StateError, open_store
 from proxy.state import schema as schema_module
 from proxy.state import sqlite as sqlite_module
 from proxy.state.book import Audited, Page, Raised
@@ -106,3 +106,18 @@ async def test_a_database_of_the_second_version_gets_the_new_tables(
     assert (await store.record(PAGE)).audit == (True,)
     assert dict((await store.read([], [b"d"])).notes) == {b"d": "kept"}
     await store.close()
+
+
+@pytest.mark.parametrize("kind", ["memory", "sqlite"])
+async def test_an_open_notice_is_never_too_old(kind: str, tmp_path: Path) -> None:
+    """However long ago: only an acknowledged one goes."""
+    now = [1_700_000_000.0]
+    url = "memory:" if kind == "memory" else f"sqlite://{tmp_path}/t.db"
+    store = open_store(url, clock=lambda: now[0])
+    await store.record(Page(notices=(Raised("open"), Raised("done"))))
+    await store.ack(2)
+    now[0] += 1e8
+    gone = await store.expire(1.0)
+    left = [row.code for row in await store.notices(acked=True)]
+    await store.close()
+    assert (gone, left) == (1, ["open"])

@@ -1,0 +1,77 @@
+"""What there is to count in a request and in what was decided about it.
+
+Owns the list. It must not know who counts, nor what is told to whom.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from types import MappingProxyType
+from typing import Final
+
+from policies import openings, unicode_screen
+from policies.conversation import Conversation
+from policies.decision import Decision, Finding
+from policies.events import Event
+from policies.kinds import REFUSED_CALL
+from policies.notices import summary
+from policies.provenance import Trust, trust_of
+from policies.refused_calls import refused_results
+from policies.screening.places import place
+from policies.settings import Policies
+
+MOST_UNKNOWN: Final = 16
+"""Unknown parts of one request that are told."""
+
+NOTED: Final = MappingProxyType(
+    {"forged-opening": openings.FAMILY, "hidden-characters": unicode_screen.FAMILY}
+)
+"""Notice → family of what is told by it; the last one that has something counts as the notice."""
+
+_MESSAGE: Final = re.compile(r"(?:messages|input)\[([0-9]{1,6})\]")
+
+
+def events_of(
+    conversation: Conversation, decision: Decision, policies: Policies
+) -> Iterator[tuple[Event, tuple[str, ...]]]:
+    """What happened in a request, each with the words that tell events of one kind at one place
+    apart, which nobody is shown."""
+    for event in decision.events:
+        yield event, ()
+    if decision.adopted:
+        yield Event("adopted", facts={"count": str(decision.adopted)}), ()
+    for code, family in NOTED.items():
+        if noted := [each for each in decision.noted if each.family == family]:
+            yield Event(code, place_of(noted), summary(noted)), ()
+    for address in conversation.unknown[:MOST_UNKNOWN]:
+        at = address[1] if len(address) > 1 and isinstance(address[1], int) else -1
+        where = place(address)
+        yield Event("unknown-part", at, {"places": where}), (where,)
+    for number in refused_results(conversation, policies.refusals):
+        unit = conversation.units[number]
+        facts = {"tool": unit.tool, "why": "said so"}
+        yield Event(REFUSED_CALL, unit.message, facts), (unit.tool, unit.call)
+
+
+def tainted(conversation: Conversation, decision: Decision, policies: Policies) -> bool:
+    """Whether there is text of third parties in the conversation (X-19)."""
+    if decision.frames:
+        return True
+    rules = policies.envelope.tools
+    sources = {unit.source for unit in conversation.units}
+    return any(trust_of(source, rules) is not Trust.OPERATOR for source in sources)
+
+
+def new_frames(decision: Decision) -> int:
+    """Frames that are drawn now; they stand behind those that were."""
+    count = 0
+    for frame in reversed(decision.frames):
+        if frame.known:
+            break
+        count += 1
+    return count
+
+
+def place_of(findings: Sequence[Finding]) -> int:
+    """The message that the first of some findings is in; -1 where it is in none."""
+    found = _MESSAGE.match(findings[0].place) if findings else None
+    return int(found[1]) if found else -1

@@ -1,0 +1,78 @@
+"""Rows of the audit: what was blocked, refused, cut, diverted or only watched, and whose it was.
+
+Owns what stands in a row and which event it is. It must not know who writes it. A row is made of
+what a line of the log may have (`proxy.log_fields`), so it holds kinds, places, codes, counts and
+names in a safe shape: no value, no length of one, no neighbour, no nonce, no credential.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from policies.decision import Finding
+from policies.kinds import BLOCKED, KEPT, KINDS, PLAIN
+from policies.notices import one_line
+from proxy import logs
+from proxy.errors import Refused
+from proxy.journal import findings
+from proxy.recorder import Row
+
+_FACT: Final = re.compile(r"[a-z][a-z0-9_-]{0,30}")
+_TRAIL: Final = 16
+
+
+def refused(digest: bytes, fields: Mapping[str, object], no: Refused, status: int) -> Row:
+    """The row of a request that got no answer of a model."""
+    word = "blocked" if no.code in BLOCKED else "refused"
+    more = {"notice": no.code, "status": status, **findings(no.findings)}
+    code = no.code if no.code in KEPT else ""
+    return _row(digest, word, {**fields, **more}, no.facts, taken="", code=code)
+
+
+def happened(
+    digest: bytes,
+    kind: str,
+    fields: Mapping[str, object],
+    facts: Mapping[str, str],
+    found: Sequence[Finding] = (),
+) -> Row:
+    """The row of an event of a request that goes on."""
+    word = KINDS.get(kind, PLAIN).audited
+    taken = str(fields.get("leg", ""))
+    more = findings(found) if found else {}
+    return _row(digest, word, {**fields, **more}, facts, taken=taken, code="")
+
+
+def safe(facts: Mapping[str, str]) -> dict[str, str]:
+    """Facts as they may be kept: on one line, not long, and nothing in which the screen finds
+    something, as a name may be one that a stranger chose."""
+    kept = {}
+    for name, value in list(facts.items())[:_TRAIL]:
+        line = one_line(value)
+        if _FACT.fullmatch(name) and line:
+            # SECURITY: a name of a tool or a part of an address may be the secret itself.
+            kept[name] = line if logs.is_clean(line) else "-"
+    return kept
+
+
+def _row(
+    digest: bytes,
+    word: str,
+    fields: Mapping[str, object],
+    facts: Mapping[str, str],
+    *,
+    taken: str,
+    code: str,
+) -> Row:
+    kept = safe(facts)
+    shown = logs.shown(fields)
+    asked = shown.pop("leg", "")
+    value = {
+        "event": word,
+        **shown,
+        "leg_asked": asked,
+        "leg_taken": taken,
+        "trail": [f"{name}={each}" for name, each in kept.items()],
+    }
+    return Row(digest, json.dumps(value), code, kept)

@@ -1,0 +1,163 @@
+"""The owner's book: what happened is written down soon, beside everything else.
+
+Owns when pages are written, what follows from what they say (`policies.signals`), and what becomes
+of a page that cannot be written: counters and events wait and are told as a problem, the audit of
+what leaves for a cloud is the caller's to judge. It must not know a request.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from policies.kinds import KINDS, PLAIN, TOLD
+from policies.notices import NOTICES
+from policies.signals import follows
+from proxy import logs
+from proxy.counters import Pending
+from proxy.memory import Memory
+from proxy.state.base import Book, StateError
+from proxy.state.book import Audited, Happened, Page, Raised, Recorded
+
+INTERVAL: Final = 0.25
+"""Seconds that a page gathers before it is written."""
+
+_KNOWN: Final = 16_384
+
+
+@dataclass(frozen=True, slots=True)
+class Whose:
+    """Whose request something is about: names as they may be logged, no credential."""
+
+    client: str = ""
+    session: str = ""
+    tainted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of the audit. `digest`: its identity; `value`: one JSON object; `code`: the notice that
+    it raises, empty for none."""
+
+    digest: bytes = field(repr=False)
+    value: str
+    code: str = ""
+    facts: Mapping[str, str] = field(default_factory=dict)
+
+
+class Recorder:
+    """Pages for one store, from `start` to `close`."""
+
+    def __init__(self, store: Book, *, interval: float = INTERVAL) -> None:
+        self._store = store
+        self._interval = interval
+        self._pending = Pending()
+        self._audited: Memory[bytes, list[int]] = Memory(_KNOWN)
+        self._wake = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self._down = False
+
+    def start(self) -> None:
+        """Begin to write."""
+        self._task = asyncio.create_task(self._pages(), name="recorder")
+
+    async def close(self) -> None:
+        """Write what waits, and stop."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+            self._task = None
+            await self.flush()
+
+    def count(self, name: str, more: int = 1) -> None:
+        """Raise a counter."""
+        self._pending.count(name, more)
+        self._wake.set()
+
+    def open(self) -> Pending:
+        """What waits, to add to."""
+        self._wake.set()
+        return self._pending
+
+    def happened(
+        self, kind: str, digest: bytes, whose: Whose, facts: Mapping[str, str], times: int = 1
+    ) -> None:
+        """Something happened; once under its digest, however often it comes again."""
+        within = KINDS.get(kind, PLAIN).within
+        event = Happened(
+            digest, kind, whose.session, whose.client, whose.tainted, facts, times, within
+        )
+        self.open().event(event)
+
+    def tell(self, code: str, whose: Whose, facts: Mapping[str, str]) -> None:
+        """Raise a notice, kept until the owner acknowledges it."""
+        self.open().notice(Raised(code, whose.session, whose.client, facts))
+
+    async def keep(self, row: Row, whose: Whose) -> int:
+        """Write a row of the audit now; how often it has been met since this node began. Once it
+        is known, further times are counted beside everything else. Raises `StateError`."""
+        if (met := self._audited.get(row.digest)) is not None:
+            met[0] += 1
+            self.open().audit(Audited(row.digest, row.value))
+            return met[0]
+        raised = (Raised(row.code, whose.session, whose.client, row.facts),) if row.code else ()
+        await self._store.record(Page(audit=(Audited(row.digest, row.value),), notices=raised))
+        self._audited.put(row.digest, [1], 1)
+        return 1
+
+    def note(self, row: Row, whose: Whose) -> int:
+        """Write a row soon; how often it has been met since this node began."""
+        met = self._audited.get(row.digest)
+        if met is None:
+            met = [0]
+            self._audited.put(row.digest, met, 1)
+            if row.code:
+                self.tell(row.code, whose, row.facts)
+        met[0] += 1
+        self.open().audit(Audited(row.digest, row.value))
+        return met[0]
+
+    async def flush(self) -> bool:
+        """Write what waits; False where it could not be."""
+        while page := self._pending.take():
+            try:
+                written = await self._store.record(page)
+            except StateError:
+                self._pending.put_back(page)
+                if not self._down:
+                    logs.get().error("notice", problem="events-not-recorded")
+                self._down = True
+                return False
+            self._down = False
+            for event, known in zip(page.events, written.events, strict=True):
+                self._follow(event, known)
+        return True
+
+    def _follow(self, event: Happened, known: Recorded) -> None:
+        """Count a new event, and tell what follows from it: one line and one notice each."""
+        if not known.fresh:
+            return
+        self._pending.count(event.kind)
+        whose = Whose(event.client, event.session, event.tainted)
+        if code := KINDS.get(event.kind, PLAIN).notice:
+            self.tell(code, whose, event.facts)
+            if code not in TOLD:
+                _log(code, whose, event.times)
+        if code := follows(event.kind, recent=known.recent, tainted=known.tainted):
+            self.tell(code, whose, {"count": str(known.recent)})
+            _log(code, whose, known.recent)
+
+    async def _pages(self) -> None:
+        while True:
+            await self._wake.wait()
+            await asyncio.sleep(self._interval)
+            self._wake.clear()
+            if not await self.flush():
+                await asyncio.sleep(self._interval * 8)
+                self._wake.set()
+
+
+def _log(code: str, whose: Whose, times: int) -> None:
+    """The line of a notice."""
+    log = getattr(logs.get(), NOTICES[code].severity)
+    log("notice", notice=code, client=whose.client, session=whose.session, times=times)

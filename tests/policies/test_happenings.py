@@ -1,0 +1,84 @@
+"""What there is to count in a request."""
+
+from policies.conversation import Conversation, Message, Origin, Unit
+from policies.decision import Decision, Finding, Frame, FrameRow, Leg
+from policies.events import Event
+from policies.happenings import MOST_UNKNOWN, events_of, new_frames, place_of, tainted
+from policies.settings import Envelope, Policies, RefusalRule, ToolRule
+
+ROW = FrameRow("0" * 32, "f", intro=False)
+UNIT = Unit(("messages", 2), "it was declined", "tool:mail", "mail", "call", message=2)
+MAIL = Policies(refusals=(RefusalRule("mail", refused="declined"),))
+
+
+def conversation(**more: object) -> Conversation:
+    given = {"units": (UNIT,), "tools": ("mail",), **more}
+    messages = (Message(0, ("messages", 0), "user", Origin.OPERATOR, b"0"),)
+    return Conversation(
+        "d", "m", False, messages, (), 0, given["units"], given["tools"], (),  # type: ignore[arg-type]
+        unknown=given.get("unknown", ()),  # type: ignore[arg-type]
+    )  # fmt: skip
+
+
+def test_the_events_of_a_request() -> None:
+    """Those of the policies as they are, then adoptions, what is noted, unknown parts, refusals."""
+    hidden = Finding("tag", "messages[3].content", "unicode")
+    forged = Finding("intro", "tools[0]", "opening")
+    decision = Decision(
+        Leg.LOCAL, adopted=2, noted=(hidden, forged), events=(Event("truncated", 4),)
+    )
+    unknown = (("messages", 1, "content", 0), ("fancy",))
+    found = list(events_of(conversation(unknown=unknown), decision, MAIL))
+    assert [(event.kind, event.at) for event, _ in found] == [
+        ("truncated", 4),
+        ("adopted", -1),
+        ("forged-opening", -1),
+        ("hidden-characters", 3),
+        ("unknown-part", 1),
+        ("unknown-part", -1),
+        ("call-refused", 2),
+    ]
+    assert dict(found[1][0].facts) == {"count": "2"}
+    assert [apart for _, apart in found[4:]] == [
+        ("messages[1].content[0]",),
+        ("*",),
+        ("mail", "call"),
+    ]
+
+
+def test_a_clean_request_has_none() -> None:
+    """Nothing is made of nothing."""
+    assert list(events_of(conversation(), Decision(Leg.CLOUD), Policies())) == []
+
+
+def test_unknown_parts_are_told_up_to_a_bound() -> None:
+    """A body full of them is one client's matter."""
+    many = tuple(("messages", index) for index in range(99))
+    assert len(list(events_of(conversation(unknown=many), Decision(Leg.CLOUD), Policies()))) == (
+        MOST_UNKNOWN
+    )
+
+
+def test_third_party_text_taints() -> None:
+    """Frames do, and results of tools that the owner does not vouch for, framed or not."""
+    trusting = Policies(envelope=Envelope(tools=(ToolRule("mail", "operator"),)))
+    framed = Decision(Leg.LOCAL, frames=(Frame(0, ROW, known=True),))
+    assert tainted(conversation(), framed, trusting)
+    assert tainted(conversation(), Decision(Leg.LOCAL), Policies())
+    assert not tainted(conversation(), Decision(Leg.LOCAL), trusting)
+    assert not tainted(conversation(units=()), Decision(Leg.LOCAL), Policies())
+
+
+def test_only_new_frames_are_counted() -> None:
+    """They stand behind the known ones."""
+    frames = (Frame(0, ROW, known=True), Frame(1, ROW, known=False), Frame(2, ROW, known=False))
+    assert new_frames(Decision(Leg.LOCAL, frames=frames)) == 2
+    assert new_frames(Decision(Leg.LOCAL, frames=frames[1:])) == 2
+    assert new_frames(Decision(Leg.LOCAL)) == 0
+
+
+def test_the_message_of_a_finding() -> None:
+    """By its place; -1 where that is in no message."""
+    assert place_of((Finding("k", "input[12].output"), Finding("k", "messages[1]"))) == 12
+    assert place_of((Finding("k", "tools[1].name"),)) == -1
+    assert place_of(()) == -1

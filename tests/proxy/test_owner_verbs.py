@@ -1,0 +1,174 @@
+"""`transom blocked`, `notices`, `sessions`, `status`: what they print and how they end."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from proxy import cli, owner_verbs
+from proxy.asking import NO_NODE
+
+ROW = {
+    "id": 1,
+    "at": "2023-11-14T22:13:20Z",
+    "last": "2023-11-14T22:13:21Z",
+    "times": 6,
+    "event": "blocked",
+    "notice": "egress-blocked",
+    "kinds": ["nsec"],
+    "places": ["messages[0].content"],
+    "trail": [],
+    "client": "laptop",
+    "session": "abcdefabcdef",
+    "leg_asked": "cloud",
+    "leg_taken": "",
+}
+NOTICE = {
+    "id": 3,
+    "code": "rate-soft",
+    "severity": "info",
+    "says": "[rate-soft] Fast.",
+    "session": "abcdefabcdef",
+    "client": "",
+    "first": "f",
+    "last": "l",
+    "times": 2,
+    "acked": False,
+}
+SESSION = {
+    "session": "abcdefabcdef",
+    "client": "laptop",
+    "first": "f",
+    "last": "l",
+    "requests": 7,
+    "rounds": 3,
+    "untrusted": True,
+}
+STATUS = {
+    "ok": True,
+    "url": "http://127.0.0.1:1",
+    "version": "1",
+    "upstreams": {"home": "local"},
+    "counters": {"frames": 3},
+    "notices": 1,
+}
+
+
+class Node:
+    """Answers what it is given, and remembers what it was asked."""
+
+    def __init__(self) -> None:
+        self.answers: dict[str, Any] = {
+            "blocked": {"ok": True, "rows": [ROW]},
+            "notices": {"ok": True, "rows": [NOTICE]},
+            "sessions": {"ok": True, "rows": [SESSION]},
+            "status": STATUS,
+            "ack": {"ok": True},
+        }
+        self.asked: list[tuple[str, Mapping[str, object]]] = []
+
+    def __call__(self, verb: str, seconds: float = 5.0, **facts: object) -> Any:
+        self.asked.append((verb, facts))
+        return self.answers[verb]
+
+
+@pytest.fixture
+def node(monkeypatch: pytest.MonkeyPatch) -> Node:
+    made = Node()
+    monkeypatch.setattr(owner_verbs, "ask_node", made)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("verb", "row"), [("blocked", ROW), ("notices", NOTICE), ("sessions", SESSION)]
+)
+def test_json_is_one_object_per_line(
+    node: Node, capsys: pytest.CaptureFixture[str], verb: str, row: object
+) -> None:
+    """As the node has it; words go elsewhere."""
+    node.answers[verb]["rows"] = [row, row]
+    assert cli.run([verb, "--json"]) == 0
+    printed = capsys.readouterr()
+    assert [json.loads(line) for line in printed.out.splitlines()] == [row, row]
+    assert printed.err == ""
+
+
+def test_lines_for_people(node: Node, capsys: pytest.CaptureFixture[str]) -> None:
+    """Number, when last, how often, what, whose, from which leg to which, kinds and places."""
+    for verb in ("blocked", "notices", "sessions", "status"):
+        assert cli.run([verb]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "    1 2023-11-14T22:13:21Z    6x blocked   laptop abcdefabcdef cloud>- egress-blocked"
+        " nsec messages[0].content",
+        "    3 l    2x info    [rate-soft] Fast. abcdefabcdef",
+        "abcdefabcdef l      7 requests    3 rounds at most laptop third-party text",
+        "url       http://127.0.0.1:1",
+        "version   1",
+        "upstream  home (local)",
+        "notices   1",
+        "        3 frames",
+    ]
+
+
+def test_blocked_since(node: Node, capsys: pytest.CaptureFixture[str]) -> None:
+    """A time with its unit; another is a usage error that repeats nothing."""
+    assert cli.run(["blocked", "--since", "2h"]) == 0
+    assert node.asked == [("blocked", {"after": 0, "within": 7200.0})]
+    assert cli.run(["blocked", "--since", "canary"]) == 2
+    printed = capsys.readouterr()
+    assert "option --since: expected a time" in printed.err
+    assert "canary" not in printed.err
+
+
+def test_blocked_follow_goes_on_behind_what_it_has_shown(
+    node: Node, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Until it is interrupted, or the node is gone."""
+    rounds = iter([[ROW], [], [{**ROW, "id": 9}]])
+
+    def rest(seconds: float) -> None:
+        try:
+            node.answers["blocked"] = {"ok": True, "rows": next(rounds)}
+        except StopIteration:
+            raise KeyboardInterrupt from None
+
+    node.answers["blocked"] = {"ok": True, "rows": []}
+    monkeypatch.setattr(owner_verbs.time, "sleep", rest)
+    assert cli.run(["blocked", "--follow", "--json"]) == 130
+    assert [facts["after"] for _, facts in node.asked] == [0, 0, 1, 1]
+    assert [json.loads(line)["id"] for line in capsys.readouterr().out.splitlines()] == [1, 9]
+
+
+def test_acknowledging(node: Node, capsys: pytest.CaptureFixture[str]) -> None:
+    """One that is open: 0; another: 1; what is no number: 2."""
+    assert cli.run(["notices", "ack", "3"]) == 0
+    assert node.asked == [("ack", {"id": 3})]
+    node.answers["ack"] = {"ok": False}
+    assert cli.run(["notices", "ack", "4"]) == 1
+    for wrong in (["ack"], ["ack", "x"], ["ack", "1", "2"], ["canary"], ["ack", "9" * 99]):
+        assert cli.run(["notices", *wrong]) == 2
+    assert "canary" not in capsys.readouterr().err
+    assert cli.run(["notices", "--all"]) == 0
+    assert node.asked[-1] == ("notices", {"all": True})
+
+
+def test_a_node_whose_state_is_down(node: Node, capsys: pytest.CaptureFixture[str]) -> None:
+    """The thing asked about is not fine."""
+    failed = {"ok": False, "problem": "its state cannot be read or written"}
+    node.answers = dict.fromkeys(node.answers, failed)
+    for arguments in (["blocked"], ["notices"], ["notices", "ack", "1"], ["sessions"], ["status"]):
+        assert cli.run(arguments) == 1, arguments
+    assert "cannot read or write its state" in capsys.readouterr().err
+    node.answers["status"] = {**STATUS, "upstreams": None}
+    assert cli.run(["status", "--json"]) == 0
+
+
+def test_without_a_node_a_verb_says_where_it_looked(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exit code 3."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    for verb in ("blocked", "notices", "sessions", "status"):
+        assert cli.run([verb]) == NO_NODE
+    assert str(tmp_path) in capsys.readouterr().err

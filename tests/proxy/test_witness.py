@@ -1,0 +1,100 @@
+"""What is seen in an answer while it goes by."""
+
+import json
+from typing import Any
+
+import pytest
+
+from policies.envelope.markers import STEM
+from proxy.dialects.streams import Kind
+from proxy.witness import WHOLE, Heard, Witness
+
+CALL = {"type": "tool_use", "id": "a", "name": "read", "input": {"path": "x"}}
+
+
+def watched(dialect: str, stream: Kind, *chunks: bytes) -> Heard:
+    told: list[Heard] = []
+    witness = Witness(dialect, stream, told.append)
+    for chunk in chunks:
+        witness.chunk(chunk)
+    witness.end()
+    (heard,) = told
+    return heard
+
+
+def sse(*events: dict[str, Any]) -> bytes:
+    return b"".join(f"event: x\r\ndata: {json.dumps(event)}\r\n\r\n".encode() for event in events)
+
+
+def text(*pieces: str) -> list[dict[str, Any]]:
+    return [
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": piece}}
+        for piece in pieces
+    ]
+
+
+STREAM = sse(
+    {"type": "message_start", "message": {}},
+    {"type": "content_block_start", "index": 1, "content_block": {**CALL, "input": {}}},
+    *[
+        {
+            "type": "content_block_delta",
+            "index": 1,
+            "delta": {"type": "input_json_delta", "partial_json": piece},
+        }
+        for piece in ('{"path": "', f"[[{STEM[:7]}", STEM[7:], ' nonce"}')
+    ],
+    {"type": "message_stop"},
+)
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 100, len(STREAM)])
+def test_a_stream_is_read_however_it_is_cut(size: int) -> None:
+    """The call with its arguments, and a mark that the model writes in pieces."""
+    chunks = [STREAM[at : at + size] for at in range(0, len(STREAM), size)]
+    heard = watched("anthropic_messages", "sse", *chunks)
+    assert [(call.name, call.text) for call in heard.calls] == [
+        ("read", f'{{"path": "[[{STEM} nonce"}}')
+    ]
+    assert (heard.leaks, heard.whole) == (True, True)
+
+
+def test_a_stream_without_its_last_line_end_is_read_to_its_end() -> None:
+    """What broke off counts as far as it came."""
+    heard = watched("anthropic_messages", "sse", sse(*text(STEM[:4], STEM[4:])).rstrip())
+    assert heard.leaks
+    (call,) = watched("anthropic_messages", "sse", STREAM[:300]).calls
+    assert call.name == "read"
+
+
+@pytest.mark.parametrize("key", ["content", "response", "delta", "arguments", "reasoning_content"])
+def test_a_mark_is_seen_in_every_kind_of_text(key: str) -> None:
+    """Whatever the dialect calls the words of its model."""
+    lines = b"".join(json.dumps({key: piece}).encode() + b"\n" for piece in (STEM[:3], STEM[3:]))
+    assert watched("ollama_chat", "ndjson", lines).leaks
+    assert watched("plain_text_ollama", "ndjson", lines).leaks
+
+
+def test_half_a_mark_is_none() -> None:
+    """And the pieces must be neighbours."""
+    assert not watched("anthropic_messages", "sse", sse(*text(STEM[:5], "x", STEM[5:]))).leaks
+
+
+def test_a_whole_answer_is_read_at_its_end() -> None:
+    """In one piece, whatever way it came."""
+    body = json.dumps({"type": "message", "content": [CALL]}).encode()
+    heard = watched("anthropic_messages", "", body[:20], body[20:])
+    assert [(call.name, call.value) for call in heard.calls] == [("read", {"path": "x"})]
+    assert not heard.leaks
+    assert watched("anthropic_messages", "", f'{{"x": "{STEM}"}}'.encode()).leaks
+    assert watched("plain_text_openai", "", b'{"tool_use": 1}').calls == ()
+    assert watched("anthropic_messages", "") == Heard((), False, True)
+
+
+def test_what_cannot_be_read_is_said() -> None:
+    """Broken JSON, no text at all, or too much of it: nothing fails, and it is not whole."""
+    assert not watched("anthropic_messages", "", b'{"tool_use": ').whole
+    assert not watched("openai_chat", "sse", b'data: {"tool_calls": \xff}\n\n').whole
+    long = watched("anthropic_messages", "", *[b"x" * (WHOLE // 2)] * 3)
+    assert (long.calls, long.whole) == ((), False)
+    assert not watched("openai_chat", "sse", b'{"tool_calls":' + b"[" * 5000 + b"\n").whole

@@ -1,0 +1,235 @@
+"""What the owner is told of what goes on in conversations, over real sockets."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from policies.decision import Leg
+from policies.settings import RefusalRule
+from proxy.config import Config
+from proxy.demo.upstream import Recorded, Reply
+from proxy.state.book import NoticeRow
+from tests.scenes.bodies import BODIES, PATHS, secret
+from tests.scenes.staging import Stage, echo, staged
+
+SESSION = {"x-claude-code-session-id": "one"}
+DECLINED = "The user declined this call."
+
+
+def ruled(*rules: RefusalRule) -> Callable[[Config], Config]:
+    return lambda config: replace(config, policies=replace(config.policies, refusals=rules))
+
+
+def calling(name: str, arguments: Any) -> Callable[[Recorded], Reply]:
+    """An upstream whose model makes one call, whole, in Anthropic's dialect."""
+
+    def answer(recorded: Recorded) -> Reply:
+        block = {"type": "tool_use", "id": "t", "name": name, "input": arguments}
+        return Reply.of({"type": "message", "role": "assistant", "content": [block]})
+
+    return answer
+
+
+async def told(stage: Stage) -> dict[str, NoticeRow]:
+    await stage.node.parts.owner.recorder.flush()
+    await stage.node.parts.owner.recorder.flush()
+    return {row.code: row for row in await stage.node.parts.store.notices()}
+
+
+async def counters(stage: Stage) -> dict[str, int]:
+    await stage.node.parts.owner.recorder.flush()
+    return dict(await stage.node.parts.store.counters())
+
+
+def asked(number: int, *, tainted: bool) -> dict[str, Any]:
+    """A turn of a conversation, the `number`th; with a tool's result in it if `tainted`."""
+    if tainted:
+        return BODIES["anthropic_messages"](f"result {number}")
+    body = BODIES["anthropic_messages"]("x")
+    return {**body, "messages": [{"role": "user", "content": f"Do number {number}."}]}
+
+
+async def refuse(stage: Stage, count: int, *, tainted: bool) -> None:
+    for number in range(count):
+        body = asked(number, tainted=tainted)
+        assert (await stage.post(PATHS["anthropic_messages"], body, SESSION)).status == 200
+
+
+async def test_grant_refusals_with_untrusted_content_are_a_security_signal() -> None:
+    """Five calls that nobody declared: with third-party text it is a warning, without it a hint
+    that the configuration is too tight. The two differ in kind."""
+    async with staged(calling("delete_all", {})) as stage:
+        await refuse(stage, 4, tainted=True)
+        assert not await told(stage)
+        await refuse(stage, 5, tainted=True)
+        alarmed = await told(stage)
+    assert set(alarmed) == {"refusals-untrusted"}
+    async with staged(calling("delete_all", {})) as stage:
+        await refuse(stage, 5, tainted=False)
+        hinted = await told(stage)
+    assert set(hinted) == {"refusals-repeated"}
+    assert alarmed["refusals-untrusted"].session
+    assert hinted["refusals-repeated"].session
+
+
+@pytest.mark.parametrize("tainted", [True, False])
+async def test_one_honest_refusal_that_is_posted_six_times_raises_neither(tainted: bool) -> None:
+    """The same messages with the same answer are one event, however often they come."""
+    async with staged(calling("delete_all", {})) as stage:
+        for _ in range(6):
+            body = asked(1, tainted=tainted)
+            await stage.post(PATHS["anthropic_messages"], body, SESSION)
+        assert not await told(stage)
+        (event,) = await stage.node.parts.store.events()
+        assert (event.kind, event.times, event.tainted) == ("call-refused", 6, tainted)
+        assert dict(event.facts) == {"tool": "delete_all", "why": "undeclared"}
+        assert (await counters(stage))["call-refused"] == 1
+
+
+async def test_a_denied_tool_is_a_refused_call() -> None:
+    """Declared by the request, denied by the owner: counted, and the answer goes on as it came."""
+    async with staged(
+        calling("read_file", {"path": "a"}), change=ruled(RefusalRule("read_*", deny=True))
+    ) as stage:
+        answer = await stage.post(PATHS["anthropic_messages"], asked(1, tainted=True), SESSION)
+        assert answer.json()["content"][0]["name"] == "read_file"
+        assert (await counters(stage))["call-refused"] == 1
+        assert dict((await stage.node.parts.store.events())[0].facts)["why"] == "denied"
+
+
+@pytest.mark.parametrize("dialect", PATHS)
+async def test_a_result_that_says_refused_counts_once(dialect: str) -> None:
+    """By the text that the owner has written down; the history that comes again adds nothing."""
+    async with staged(change=ruled(RefusalRule("read_file", refused="user declined"))) as stage:
+        for after in (False, False, True):
+            await stage.post(PATHS[dialect], BODIES[dialect](DECLINED, after=after), SESSION)
+        assert (await counters(stage)).get("call-refused") == 1
+        assert (await counters(stage))["reposts"] == 1
+
+
+async def test_arguments_that_do_not_fit_are_counted() -> None:
+    """Unparsable ones, and ones that are not as the request's tool declares."""
+    body = BODIES["anthropic_messages"]("x")
+    body["tools"][0]["input_schema"] = {"type": "object", "required": ["path"]}
+    async with staged(calling("read_file", {"file": "a"})) as stage:
+        assert (await stage.post(PATHS["anthropic_messages"], body, SESSION)).status == 200
+        assert (await counters(stage))["arguments-invalid"] == 1
+    async with staged(calling("read_file", {"path": "a"})) as stage:
+        assert (await stage.post(PATHS["anthropic_messages"], body, SESSION)).status == 200
+        assert "arguments-invalid" not in await counters(stage)
+
+
+async def test_a_mark_in_an_answer_is_told() -> None:
+    """In a stream whose model spells it in pieces, too; the answer is not changed."""
+    pieces = ["see [[TRANS", "OM_", "DATA nonce"]
+
+    def streamed(recorded: Recorded) -> Reply:
+        events = [
+            {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": p}}
+            for p in pieces
+        ]
+        return Reply.stream(
+            f"event: {e['type']}\ndata: {json.dumps(e)}\n\n".encode() for e in events
+        )
+
+    async with staged(streamed) as stage:
+        body = {**asked(1, tainted=True), "stream": True}
+        answer = await stage.post(PATHS["anthropic_messages"], body, SESSION)
+        assert all(piece.encode() in answer.body for piece in pieces)
+        assert set(await told(stage)) == {"marker-leak"}
+    async with staged(leg=Leg.LOCAL) as stage:
+        await stage.post(PATHS["anthropic_messages"], asked(1, tainted=True), SESSION)
+        assert not await told(stage)
+
+
+async def test_unknown_parts_are_told_once() -> None:
+    """A part of a kind that nobody knows, resent with every turn."""
+    body = BODIES["anthropic_messages"]("x")
+    body["messages"][0]["content"] = [{"type": "hologram", "text": "x"}]
+    async with staged() as stage:
+        for _ in range(3):
+            await stage.post(PATHS["anthropic_messages"], body, SESSION)
+        notices = await told(stage)
+        assert set(notices) == {"unknown-part"}
+        assert notices["unknown-part"].times == 1
+        (event,) = await stage.node.parts.store.events()
+        assert dict(event.facts) == {"places": "messages[0].content[0]"}
+
+
+async def test_requests_rounds_and_frames_are_counted() -> None:
+    """How many requests, how many of them tool rounds, with third-party text, and new frames."""
+    async with staged() as stage:
+        for number in range(3):
+            await stage.post(PATHS["anthropic_messages"], asked(number, tainted=True), SESSION)
+        await stage.post(PATHS["anthropic_messages"], asked(9, tainted=False), SESSION)
+        await stage.post(PATHS["anthropic_messages"], asked(9, tainted=False), SESSION)
+        counted = await counters(stage)
+        assert counted == {
+            "requests": 5,
+            "requests-untrusted": 3,
+            "reposts": 1,
+            "rounds": 3,
+            "turns": 1,
+            "frames": 3,
+        }
+        (session,) = await stage.node.parts.store.sessions()
+        assert (session.requests, session.rounds, session.tainted) == (5, 1, True)
+
+
+async def test_a_blocked_request_has_one_row_however_often_it_comes() -> None:
+    """Six posts of the same: one row of the audit, one notice, six times; the log says how often.
+    The row has kinds, places and whose it was."""
+    body = BODIES["anthropic_messages"](f"KEY={secret()}")
+    async with staged() as stage:
+        for _ in range(6):
+            answer = await stage.post(PATHS["anthropic_messages"], body, SESSION)
+            assert answer.headers["x-transom-notice"] == "egress-blocked"
+        notices = await told(stage)
+        (row,) = await stage.node.parts.store.audit()
+        value = json.loads(row.value)
+        assert stage.upstream.accepted == 0
+        assert [line.get("times", 1) for line in stage.events("egress_blocked")] == [*range(1, 7)]
+        assert (await counters(stage))["egress-blocked"] == 1
+    assert row.times == 6
+    assert (value["event"], value["notice"]) == ("blocked", "egress-blocked")
+    assert (value["leg_asked"], value["leg_taken"]) == ("cloud", "")
+    assert value["places"] == ["messages[2].content[0].content"]
+    assert value["dialect"] == "anthropic_messages"
+    assert value["bytes_in"] == len(json.dumps(body))
+    assert value["kinds"]
+    assert set(notices) == {"egress-blocked"}
+
+
+async def test_what_is_only_watched_has_a_row() -> None:
+    """`observe` lets it go, and writes it down before it leaves."""
+
+    def watch(config: Config) -> Config:
+        egress = replace(config.policies.egress, on_hit="observe")
+        return replace(config, policies=replace(config.policies, egress=egress))
+
+    body = BODIES["anthropic_messages"](f"KEY={secret()}")
+    async with staged(change=watch) as stage:
+        assert (await stage.post(PATHS["anthropic_messages"], body, SESSION)).status == 200
+        (row,) = await stage.node.parts.store.audit()
+        value = json.loads(row.value)
+        assert (value["event"], value["leg_taken"]) == ("observed", "cloud")
+
+
+async def test_an_observer_that_fails_does_not_touch_the_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It is counted, and the client gets what the upstream said."""
+    from proxy.witness import Witness
+
+    def fails(self: Witness, data: bytes) -> None:
+        raise ArithmeticError("in the observer")
+
+    monkeypatch.setattr(Witness, "chunk", fails)
+    async with staged(echo) as stage:
+        answer = await stage.post(PATHS["anthropic_messages"], asked(1, tainted=True), SESSION)
+        assert (answer.status, answer.json()) == (200, {"ok": True})
+        assert (await counters(stage))["observer-failed"] == 1
+    assert "in the observer" not in stage.log.getvalue()
