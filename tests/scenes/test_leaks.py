@@ -89,14 +89,47 @@ def whole(answer: tuple[int, Any, bytes]) -> bytes:
     return f"{status} {dict(headers)}".encode() + body
 
 
+CANARY = "Kanarienvogel im Stollen " * 3
+"""Words that no screen knows: they may leave, and stand nowhere else."""
+
+
+async def test_what_may_leave_is_in_no_file_either(tmp_path: Path) -> None:
+    """Prompts, results, keys, headers and the query of requests that a cloud answers: the upstream
+    has them, and neither a log nor the state has a word of them in any form."""
+    async with ScriptedUpstream(echo) as vendor:
+        files = await asyncio.to_thread(relayed, tmp_path, vendor.url)
+        arrived = b"".join(vendor.received)
+    needles = set(forms(CANARY.encode())) | set(forms(CANARY[:24].encode()))
+    assert CANARY.encode() in arrived
+    assert any(name.endswith(".db") for name in files)
+    for name, content in files.items():
+        assert not [needle for needle in needles if needle in content], name
+
+
+def relayed(home: Path, url: str) -> dict[str, bytes]:
+    with served(home, upstream(url, "cloud")) as node:
+        for dialect, path in PATHS.items():
+            body = BODIES[dialect](CANARY)
+            for more, headers, query in (
+                ({}, {}, ""),
+                ({"metadata": {CANARY: CANARY}}, {}, ""),
+                ({}, {"x-note": CANARY.strip()}, ""),
+                ({}, {"x-claude-code-session-id": CANARY.strip()}, ""),
+                ({}, {}, f"?beta={quote(CANARY)}"),
+            ):
+                assert node.post(path + query, {**body, **more}, headers)[0] == 200
+        return {**node.written()}
+
+
 @pytest.mark.parametrize("dialect", PATHS)
 def test_explain_tells_places_and_never_the_value(tmp_path: Path, dialect: str) -> None:
     """`explain --json` of a blocked body: kinds and places, no body, no name that is the secret."""
     for where, body, headers, suffix in planted(dialect):
-        if headers or suffix:
+        if headers:
             continue
+        path = PATHS[dialect] + suffix
         done = subprocess.run(
-            [sys.executable, "-m", "proxy", "explain", "--json", "--path", PATHS[dialect], "-"],
+            [sys.executable, "-m", "proxy", "explain", "--json", "--path", path, "-"],
             input=json.dumps(body).encode(),
             capture_output=True,
             check=False,
