@@ -7,11 +7,12 @@ import pytest
 from policies import decide as deciding
 from policies.conversation import Conversation, Piece, Strand, Unit
 from policies.decide import UNASKED, Watch, decide, looks_inside
-from policies.decision import Leg, Remembered
+from policies.decision import Decision, Leg, Remembered
 from policies.pins import pinned_now
 from policies.screening import Screen
 from policies.settings import Egress, Envelope, Limits, Policies
 from proxy.demo.files import nsec
+from tests.policies.test_loops import letters, seen
 
 SCREEN = Screen.build()
 
@@ -157,3 +158,66 @@ def test_what_another_version_began_is_not_gone_on_with_in_other_bytes(leg: Leg)
     assert made.refusal is not None
     assert (made.leg, made.refusal.code) == (leg, "framing-failed")
     assert (made.frames, made.screened) == ((), None)
+
+
+def bounded(rounds: str, leg: Leg, *, style: str = "answer", **more: object) -> Decision:
+    """The decision about a turn of `rounds` (`tests.policies.test_loops.letters`)."""
+
+    def draw() -> str:
+        return "ab" * 16
+
+    return decide(
+        seen("openai_chat", letters(rounds)),
+        watch=Watch(SCREEN, frozenset()) if leg is Leg.CLOUD else None,
+        remembered=Remembered({}, **more),
+        policies=Policies(limits=Limits(style=style)),
+        draw=draw,
+        bounded=style != "counting",
+    )
+
+
+@pytest.mark.parametrize("leg", Leg)
+def test_a_soft_bound_is_told_and_noted_beside_the_newest_result(leg: Leg) -> None:
+    """The request goes on with its tools; the row of the unit says that a note stands behind it."""
+    made = bounded("a" * 5, leg)
+    assert (made.refusal, made.final, made.tool_use, made.stops) == (None, None, True, "")
+    assert [(event.kind, event.facts["level"]) for event in made.events] == [("read-loop", "soft")]
+    (note,) = made.notes
+    assert (note.unit, note.known) == (4, False)
+    assert [frame.unit for frame in made.frames if frame.row.followed] == [4]
+
+
+@pytest.mark.parametrize("leg", Leg)
+def test_a_hard_bound_takes_the_tools_for_one_answer(leg: Leg) -> None:
+    """Framed and screened like any other; no note stands there."""
+    made = bounded("a" * 8, leg)
+    assert (made.refusal, made.final) == (None, None)
+    assert (made.tool_use, made.stops, made.notes) == (False, "read-loop", ())
+    assert [event.facts["level"] for event in made.events] == ["hard"]
+    assert len(made.frames) == 8
+    assert (made.screened is None) is (leg is Leg.LOCAL)
+
+
+@pytest.mark.parametrize("leg", Leg)
+@pytest.mark.parametrize("style", ["answer", "error"])
+def test_beyond_it_no_model_is_asked(leg: Leg, style: str) -> None:
+    """An answer of ours or an error, before anything is read, framed or screened."""
+    made = bounded("a" * 9, leg, style=style)
+    assert (made.leg, made.frames, made.screened, made.clean) == (leg, (), None, ())
+    assert [event.facts["level"] for event in made.events] == ["beyond"]
+    ends = [end.code for end in (made.final, made.refusal) if end is not None]
+    assert ends == ["read-loop"]
+    assert (made.final is None) is (style == "error")
+
+
+def test_where_tokens_are_counted_no_bound_holds() -> None:
+    """Nobody answers there."""
+    made = bounded("a" * 9, Leg.CLOUD, style="counting")
+    assert (made.final, made.refusal, made.events) == (None, None, ())
+
+
+def test_a_note_that_this_version_does_not_know_is_not_left_out() -> None:
+    """Other bytes than those that were sent would not do: refused, with nothing to prove with."""
+    made = bounded("aab", Leg.CLOUD, followed={0: "a note of another version"})
+    assert made.refusal is not None
+    assert (made.refusal.code, made.screened, made.frames) == ("framing-failed", None, ())
