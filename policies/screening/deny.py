@@ -7,7 +7,7 @@ short or too common to tell apart are left out: a denied `true` would keep every
 import base64
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from policies.screening.checks import entropy
 from policies.screening.views import clean
@@ -15,6 +15,9 @@ from policies.screening.views import clean
 SHORTEST = 8
 LONGEST_LITERAL = 4096
 _SLICE = 32
+_MET = 24
+"""Bytes from which on a run that stands for a value is long enough to be decoded."""
+_URL_SAFE = bytes.maketrans(b"+/", b"-_")
 _SLICES = 256
 _VALUE = re.compile(r"^[\w.\"'/-]{1,128}\s*[=:]\s*(?P<value>.*)$")
 _COMMENT = re.compile(r"^\s*(?:#|//|;|--(?!-)|<!--)")
@@ -30,11 +33,15 @@ _COMMON_WORDS = (
 _COMMON = frozenset(_COMMON_WORDS.split())
 
 
+MANY = 1000
+"""Values above which those that other views meet in every coding are not coded beforehand."""
+
+
 def literals(files: Mapping[str, bytes]) -> frozenset[bytes]:
-    """Everything to look for, of all files: values as they are, reversed, in hex and base64."""
-    return frozenset(
-        form for content in files.values() for value in _values(content) for form in forms(value)
-    )
+    """Everything to look for, of all files: values as they are, reversed, escaped and coded."""
+    values = {value for content in files.values() for value in _values(content)}
+    met = len(values) > MANY
+    return frozenset(form for value in values for form in forms(value, met=met))
 
 
 def looked_for(content: bytes) -> bool:
@@ -115,7 +122,7 @@ def _worth(value: str) -> Iterator[bytes]:
     data = value.encode(errors="replace")
     yield data[:LONGEST_LITERAL]
     yield clean(value).encode(errors="replace")[:LONGEST_LITERAL]
-    if " " not in value and len(data) > 2 * _SLICE:
+    if len(data) > 2 * _SLICE and len(value.split()) == 1:
         yield from _slices(data)
 
 
@@ -127,20 +134,31 @@ def _slices(data: bytes) -> Iterator[bytes]:
             yield part
 
 
-def forms(value: bytes) -> Iterable[bytes]:
-    """A value as it may turn up: as it is, reversed, in hex and in base64 at each alignment."""
+def forms(value: bytes, *, met: bool = False) -> Iterator[bytes]:
+    """A value as it may turn up: as it is, reversed, escaped, in hex and in base64 at each
+    alignment. `met`: not coded where the views decode it wherever it stands."""
     yield value
     yield value[::-1]
     if len(value) > 1024:
         return
-    yield value.hex().encode()
-    yield value.hex().upper().encode()
     if re.fullmatch(rb"[0-9a-fA-F]+", value):
         yield value.lower()
         yield value.upper()
+    if b'"' in value or b"\\" in value or not value.isascii():
+        # Percent signs and references call for a view of their own wherever they stand.
+        text = value.decode(errors="replace")
+        yield json.dumps(text, ensure_ascii=False)[1:-1].encode()
+        yield json.dumps(text)[1:-1].encode()
+    if not (met and len(value) >= _MET and value.isascii() and value.decode().isprintable()):
+        yield from _coded(value)
+
+
+def _coded(value: bytes) -> Iterator[bytes]:
+    yield value.hex().encode()
+    yield value.hex().upper().encode()
     for shift in range(3):
         # At each of three alignments, without the characters that neighbours have a share in.
         coded = base64.b64encode(b"\0" * shift + value)
         start, stop = (0, 2, 3)[shift], (len(value) + shift) * 8 // 6
         yield coded[start:stop]
-        yield coded[start:stop].translate(bytes.maketrans(b"+/", b"-_"))
+        yield coded[start:stop].translate(_URL_SAFE)

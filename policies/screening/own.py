@@ -11,8 +11,8 @@ from policies.conversation import Strand
 from policies.decision import Finding
 from policies.screening.checks import placeholder
 from policies.screening.codecs import base64_any
+from policies.screening.corpus import Corpus
 from policies.screening.deny import forms, worthy
-from policies.screening.engine import Engine, Pattern, build
 from policies.screening.places import place, place_of_key
 
 KIND, FAMILY = "own_credential", "deny"
@@ -25,7 +25,7 @@ class Own:
     apart what was searched for which credentials; it stays in memory."""
 
     digest: bytes = field(repr=False)
-    engine: Engine = field(repr=False)
+    corpus: Corpus = field(repr=False)
 
     @classmethod
     def of(cls, values: Iterable[str]) -> "Own | None":
@@ -34,9 +34,10 @@ class Own:
         texts = sorted({text for value in values for text in _texts(value)})
         if not texts:
             return None
-        wanted = sorted({form for text in texts for form in forms(text.encode())})
+        wanted = {form for text in texts for form in forms(text.encode())}
         digest = hashlib.sha256("\0".join(["own", *texts]).encode()).digest()[:16]
-        return cls(digest, build([Pattern(form, once=True) for form in wanted]))
+        corpus = Corpus.of(wanted)
+        return cls(digest, corpus) if corpus else None
 
     def findings(self, strands: Sequence[Strand]) -> tuple[Finding, ...]:
         """Where one of them stands in the strings and keys of a piece."""
@@ -47,7 +48,7 @@ class Own:
         )
 
     def _in(self, text: str) -> bool:
-        return bool(self.engine.anchors(text.encode(errors="replace")))
+        return self.corpus.in_(text.encode(errors="replace"))
 
 
 def _place(strand: Strand) -> str:

@@ -61,11 +61,11 @@ class Screen:
         """Compile the contents of the secret files, by name; the rules once for the process, which
         takes some 0.3 s. Not for an event loop. Raises `ValueError` for a broken rule."""
         mark, tools = shipped()
-        denied = sorted(literals(deny))
         version = hashlib.sha256(mark)
-        for text in denied:
-            version.update(hashlib.sha256(text).digest())
-        return cls(version.digest()[:16], replace(tools, sentry=tools.sentry.denying(denied)))
+        for content in sorted({hashlib.sha256(text).digest() for text in deny.values()}):
+            version.update(content)
+        sentry = tools.sentry.denying(literals(deny))
+        return cls(version.digest()[:16], replace(tools, sentry=sentry))
 
     def findings(self, strands: Iterable[Strand]) -> tuple[Finding, ...]:
         """What stands in the strings and keys of one piece, and across neighbours among them."""

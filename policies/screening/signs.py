@@ -5,11 +5,12 @@ Tests that need many states are asked only where a plain run of characters says 
 hold.
 """
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 
-from policies.screening.engine import Engine, Pattern, build
+from policies.screening.corpus import Corpus
+from policies.screening.engine import Pattern, build
 from policies.screening.rules import Rule
 
 RUN = rb"[A-Za-z0-9+/_-]"
@@ -137,7 +138,7 @@ _QUIET = frozenset({*_ALONE, "label", "far"})
 class Sentry:
     """The tests, compiled. Immutable; may be used from several threads at once."""
 
-    def __init__(self, rules: Sequence[Rule], denied: Engine | None = None) -> None:
+    def __init__(self, rules: Sequence[Rule], denied: Corpus | None = None) -> None:
         anchors = [(rule, pattern, behind) for rule in rules for pattern, behind in rule.patterns()]
         self._rules = [(rule, behind) for rule, _, behind in anchors]
         self._names = list(FIRST)
@@ -155,10 +156,10 @@ class Sentry:
             for name, tests in AFTER.items()
         }
 
-    def denying(self, texts: Sequence[bytes]) -> "Sentry":
+    def denying(self, texts: Collection[bytes]) -> "Sentry":
         """The same tests, with another deny corpus."""
         other = copy(self)
-        other._denied = build([Pattern(text, once=True) for text in texts]) if texts else None
+        other._denied = Corpus.of(texts)
         return other
 
     @property
@@ -172,7 +173,7 @@ class Sentry:
         for number, end in self._first.anchors(data):
             rule, behind = self._rules[number]
             signs.hits.append((rule, end - behind))
-        signs.denied = self._denied is not None and bool(self._denied.anchors(data))
+        signs.denied = self._denied is not None and self._denied.in_(data)
         return signs
 
     def look(self, data: bytes) -> Signs:
