@@ -16,6 +16,11 @@ FAILED = "screen-failed"
 """The kind of a finding that says that the screen itself failed on a piece."""
 
 
+SHORT = 1024
+"""Bytes below which a message may lie whole within one secret."""
+CHAIN = 6
+"""Messages before another one that are looked at together with it."""
+
 Reader = Callable[[tuple[Strand, ...]], tuple[Finding, ...]]
 Opened = tuple[Address, tuple[Strand, ...]]
 
@@ -62,8 +67,12 @@ def screen_outbound(
             findings += found
             if not found:
                 clean.append(mark)
-    for mark, left, right in _seams(pieces, screen.version, known):
-        before = opened.get(left) or pieces[left].strands()
+    for mark, first, right in _seams(pieces, screen.version, known):
+        before = [
+            strand
+            for left in range(first, right)
+            for strand in opened.get(left) or pieces[left].strands()
+        ]
         after = opened.get(right) or pieces[right].strands()
         found = _guarded(pieces[right], partial(screen.seam, before, after))
         findings += found
@@ -104,15 +113,25 @@ def _guarded(piece: Piece, read: Callable[[], tuple[Finding, ...]]) -> tuple[Fin
 def _seams(
     pieces: Sequence[Piece], version: bytes, known: Container[bytes]
 ) -> Iterator[tuple[bytes, int, int]]:
-    """Mark and numbers of pieces that are messages and follow each other in one list, where nobody
-    has looked across their ends."""
-    before = ""
+    """Mark, number of the first piece and of the last, of messages that follow each other in one
+    list and across whose ends nobody has looked. Two, and more where those between are short: one
+    secret may go over several."""
+    before, begins = "", 0
     for number, piece in enumerate(pieces):
         listed = str(piece.address[0]) if len(piece.address) == 2 else ""
-        if listed and listed == before:
-            mark = version + pieces[number - 1].digest + piece.digest
+        if not listed or listed != before:
+            begins = number
+        else:
+            first = number - 1
+            least = max(begins, number - CHAIN)
+            while first > least and 0 < pieces[first].size < SHORT:
+                first -= 1
+            digests = [each.digest for each in pieces[first : number + 1]]
+            # SECURITY: a mark is good for all that was looked at, or an innocent pair would vouch
+            # for what another message makes of it.
+            mark = version + b"".join(digests)
             if mark not in known:
-                yield mark, number - 1, number
+                yield mark, first, number
         before = listed
 
 

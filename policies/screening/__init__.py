@@ -1,9 +1,10 @@
 """Screening for secrets: rules as data, one engine, offline checks, views, the deny corpus."""
 
 from policies.screening.deny import looked_for
+from policies.screening.mending import BETWEEN_PARTS
 from policies.screening.own import Own
 from policies.screening.places import place
 from policies.screening.reading import AMBIGUOUS
 from policies.screening.screen import Screen
 
-__all__ = ["AMBIGUOUS", "Own", "Screen", "looked_for", "place"]
+__all__ = ["AMBIGUOUS", "BETWEEN_PARTS", "Own", "Screen", "looked_for", "place"]

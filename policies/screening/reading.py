@@ -134,8 +134,10 @@ class Reading:
         """The same where a value goes on behind the end of a line or of a string."""
         if rule.reliability == "context":
             return False
-        whole = mended(data, anchor, rule.back, rule.reach, self.work)
-        return whole is not None and rule.holds(*whole, self.work)
+        return any(
+            rule.holds(whole, at, self.work)
+            for whole, at in mended(data, anchor, rule.back, rule.reach, self.work)
+        )
 
     def worded(self, data: bytes, signs: Signs) -> None:
         """Wallet seeds."""

@@ -15,6 +15,7 @@ from policies.conversation import Strand
 from policies.decision import Finding
 from policies.screening.deny import literals
 from policies.screening.exempt import Fields, is_content
+from policies.screening.mending import BETWEEN_PARTS
 from policies.screening.places import place, place_of_key
 from policies.screening.reading import AMBIGUOUS, Kind, Reading, Tools
 from policies.screening.rules import load
@@ -82,18 +83,25 @@ class Screen:
                 kinds = self._joined([strand.text for strand in parts])
                 at = place(_common(parts)) if kinds else ""
                 found += [Finding(kind, at, family) for kind, family in sorted(kinds)]
+            keys = [strand.text for strand in piece if strand.is_key]
+            kinds = self._across("".join(keys), "") | self._across(BETWEEN_PARTS.join(keys), "")
+            at = place_of_key(_common(piece)) if kinds else ""
+            found += [Finding(kind, at, family) for kind, family in sorted(kinds)]
         return tuple(found)
 
     def seam(self, before: Sequence[Strand], after: Sequence[Strand]) -> tuple[Finding, ...]:
-        """What stands across the end of one message and the start of the next."""
-        ending = _start(strand.text for strand in reversed(before) if is_content(strand))
-        left = "".join(reversed(list(ending)))[-SEAM:]
+        """What stands across the end of one message, or of several short ones, and the start of the
+        next."""
+        ending = list(_start(strand.text for strand in reversed(before) if is_content(strand)))
+        ending.reverse()
+        left, apart = "".join(ending)[-SEAM:], " ".join(ending)[-WORDS_SEAM:]
         right = "".join(_start(strand.text for strand in after if is_content(strand)))[:SEAM]
         meet = self.tools.words.meet(left, right)
-        spaced = f"{left[-WORDS_SEAM:]} {right[:WORDS_SEAM]}" if meet else ""
+        spaced = f"{apart} {right[:WORDS_SEAM]}" if meet else ""
         kinds = self._across(left + right, spaced)
-        for alone in (left, right) if kinds else ():
-            kinds -= {kind for kind in self._across(alone, alone) if kind[1] != AMBIGUOUS}
+        kinds |= self._across(BETWEEN_PARTS.join((*ending, right))[-2 * SEAM :], "")
+        for text, words in ((left, apart), (right, right)) if kinds else ():
+            kinds -= {kind for kind in self._across(text, words) if kind[1] != AMBIGUOUS}
         at = place(after[0].address[:2]) if after else ""
         return tuple(Finding(kind, at, family) for kind, family in sorted(kinds))
 
@@ -149,7 +157,8 @@ class Screen:
 
     def _joined(self, parts: Sequence[str]) -> set[Kind]:
         halves = [_halves(part, SEAM) for part in parts]
-        return self._across("".join(halves), " ".join(_halves(part, WORDS_SEAM) for part in parts))
+        words = " ".join(_halves(part, WORDS_SEAM) for part in parts)
+        return self._across("".join(halves), words) | self._across(BETWEEN_PARTS.join(halves), "")
 
     def _across(self, text: str, spaced: str) -> set[Kind]:
         """Kinds that are sure of themselves, in `text`, and seeds in `spaced`."""

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -100,6 +101,32 @@ def test_halves_in_two_messages(screen):
     }
     result = screen_outbound(messages(opened, *halves), screen, alone)
     assert isinstance(result.verdict, BlockFallBackLocal)
+
+
+def short(*texts: str) -> list[Piece]:
+    """Messages, each with the size of its bytes."""
+    opened = Opened()
+    return [replace(piece, size=40) for piece in messages(opened, *texts)]
+
+
+def test_a_secret_in_several_short_messages(screen):
+    """Also where an innocent pair of them was looked at before; one word in each is a seed."""
+    parts = (SECRET[:4], SECRET[4:8], SECRET[8:])
+    result = screen_outbound(short("well", *parts), screen, set())
+    assert isinstance(result.verdict, BlockFallBackLocal)
+    assert [f.place for f in result.verdict.findings] == ["messages[3]"]
+    known = set(screen_outbound(short("well", *parts[1:]), screen, set()).clean)
+    known |= set(screen_outbound(short("well", *parts[:2]), screen, set()).clean)
+    again = screen_outbound(short("well", *parts), screen, known)
+    assert isinstance(again.verdict, BlockFallBackLocal)
+
+
+def test_a_long_message_ends_what_is_looked_at_together(screen):
+    """What stands before it has been read with it."""
+    opened = Opened()
+    pieces = [replace(p, size=5000) for p in messages(opened, "one", "two", "three")]
+    first = screen_outbound(pieces, screen, set())
+    assert {len(mark) for mark in first.clean} == {16 + 32, 16 + 64}
 
 
 def test_members_of_the_top_have_no_seam(screen):

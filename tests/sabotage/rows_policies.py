@@ -30,6 +30,12 @@ SCREEN_AND_PROOF = (
     ),
     line(
         "policies/egress.py",
+        "a mark is good for all that was looked at",
+        "policies/test_egress.py::test_a_secret_in_several_short_messages",
+        Cut("pieces[first : number + 1]", "pieces[number - 1 : number + 1]"),
+    ),
+    line(
+        "policies/egress.py",
         "a screen that fails has read nothing",
         "sabotage/scenes.py::a_screen_that_fails_sends_nothing",
         Cut("return (Finding(FAILED, place(piece.address), AMBIGUOUS),)", "return ()"),
@@ -47,7 +53,7 @@ SCREEN_AND_PROOF = (
         "credentials let go",
         "policies/egress.py",
         "scenes/test_egress.py::test_a_credential_that_changes_is_looked_for_in_what_was_clean",
-        Cut("if own is not None:", "if False:"),
+        Cut("if own is not None and (mark", "if False and (mark"),
     ),
     named(
         "screen blinded",

@@ -228,6 +228,22 @@ PLACES: dict[str, Plant] = {
     "picture, comment of a JPEG": lambda d, b, w: show(d, b, comment(w), "image/jpeg"),
     "text that is called a picture": lambda d, b, w: show(d, b, f"some text, {w}".encode()),
     "attachment": attach,
+    "halves in two keys": lambda d, b, w: b.update(metadata={w[:30]: "1", w[30:]: "2"}),
+    "thirds in three keys of an argument": lambda d, b, w: b.update(
+        x_new={w[:20]: {}, w[20:40]: {}, w[40:]: {}}
+    ),
+    "halves in two values": lambda d, b, w: b.update(metadata={"a": w[:30], "b": w[30:]}),
+    "thirds in three messages": lambda d, b, w: listed(d, b).extend(
+        {"role": "user", "content": part} for part in (w[:25], w[25:45], w[45:])
+    ),
+    "letter by letter": lambda d, b, w: b.update(BODIES[d](" ".join(w))),
+    "as a list of letters": lambda d, b, w: b.update(BODIES[d](json.dumps(list(w)))),
+    "as a list of bytes": lambda d, b, w: b.update(BODIES[d](json.dumps(list(w.encode())))),
+    "in UTF-16": lambda d, b, w: b.update(
+        BODIES[d](base64.b64encode(w.encode("utf-16")).decode())
+    ),
+    "quoted-printable": lambda d, b, w: b.update(BODIES[d](f"{w[:40]}=\n{w[40:]}")),
+    "wrapped": lambda d, b, w: b.update(BODIES[d](f"{w[:40]}\n    {w[40:]}")),
     "data URI in a text": lambda d, b, w: say(d, b, {"type": "text", "text": f"![]({uri(w)})"}),
 }  # fmt: skip
 
@@ -265,6 +281,7 @@ def cases(dialect: str) -> Iterator[tuple[str, Case]]:
     yield "user agent", Case(path, fine, {"user-agent": f"agent/{word}"})
     yield "beta header", Case(path, fine, {"anthropic-beta": word})
     yield "query", Case(f"{path}?note={word}", fine)
+    yield "query, in halves", Case(f"{path}?a={word[:30]}&b={word[30:]}", fine)
     yield "query, escaped", Case(f"{path}?note=" + "".join(f"%{ord(c):02X}" for c in word), fine)
     if dialect in COUNT:
         yield "count", Case(COUNT[dialect], planted)

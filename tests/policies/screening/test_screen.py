@@ -84,6 +84,18 @@ def test_halves_in_neighbouring_strings(screen, sample):
         assert finding.place == "messages[0].content"
 
 
+@pytest.mark.parametrize("count", [2, 3, 4])
+def test_a_secret_in_several_keys(screen, count):
+    """Keys side by side, with ordinary ones before and after; the place ends in no key."""
+    secret = SAMPLES["nsec"]
+    size = -(-len(secret) // count)
+    keys = ["name", *(secret[at : at + size] for at in range(0, len(secret), size)), "type"]
+    strands = [Strand(("metadata", key), key, is_key=True) for key in keys]
+    (finding,) = screen.findings(strands)
+    assert (finding.kind, finding.place) == ("nostr_key", "*")
+    assert screen.findings(strands[:-2]) == ()
+
+
 def test_halves_at_the_ends_of_long_strings(screen):
     """The join keeps head and tail of long strings."""
     text = SAMPLES["nsec"]
