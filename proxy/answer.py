@@ -8,7 +8,6 @@ a dialect or what observers and filters look for.
 import asyncio
 import struct
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from socket import SO_LINGER, SOL_SOCKET
 from typing import Final, Protocol
@@ -127,13 +126,8 @@ def _begin(
     if filtered:
         headers = [pair for pair in headers if pair[0].lower() != "content-length"]
     wire = Wire(request, answer.status, answer.reason, headers)
-    asyncio.get_running_loop().call_soon(_begun, wire)
+    asyncio.get_running_loop().call_soon(wire.begin)
     return wire
-
-
-def _begun(wire: Wire) -> None:
-    with suppress(ConnectionError):  # a client that has left; the next write will end this
-        wire.begin()
 
 
 async def _pour(
@@ -169,7 +163,7 @@ async def _pour(
     finally:
         patience.stop()
         # An answer that was begun has begun, so that nobody begins another on this connection.
-        _begun(wire)
+        wire.begin()
     return None
 
 

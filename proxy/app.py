@@ -56,8 +56,7 @@ class Parts:
         """What requests are served with under `config`."""
 
         def session(admitted: Admitted, conversation: Conversation | None) -> str:
-            key, header = self.store.key, config.session_header
-            return labelled(key, admitted.client, admitted.headers, header, conversation)
+            return labelled(self.store.key, admitted.client, admitted.session, conversation)
 
         return House(
             config,

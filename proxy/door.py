@@ -17,6 +17,7 @@ from proxy.endpoints import Match, Treatment, match, nearest
 from proxy.errors import Refused
 from proxy.headers import Headers, is_credential, split, token_in
 from proxy.memory import Memory
+from proxy.sessions import name_of
 
 if TYPE_CHECKING:
     from aiohttp import web
@@ -54,7 +55,8 @@ class Admitted:
     upstream as they are, in order; `credentials` only where its `auth` says so; neither holds a
     client token. `codings`: the joined Content-Encoding. `length`: declared bytes, None if chunked.
     `awaits`: the client waits for `100 Continue` before it sends the body. `asks`: it is a
-    browser's question whether a page may make this request, and goes nowhere.
+    browser's question whether a page may make this request, and goes nowhere. `session`: what its
+    headers name its session.
     """
 
     match: Match
@@ -65,6 +67,7 @@ class Admitted:
     length: int | None = 0
     awaits: bool = False
     asks: bool = False
+    session: str = field(default="", repr=False)
 
     @property
     def dialect(self) -> str:
@@ -86,6 +89,7 @@ class Admitted:
             length,
             self.awaits,
             self.asks,
+            self.session,
         )
 
 
@@ -99,7 +103,7 @@ class Door:
     """The door of one listener under one configuration. `hosts` and `origins` in lower case.
 
     `clients`: (name, SHA-256 of its token). `by_key`: some upstream has a key of the node's own,
-    so clients may show their token where an SDK puts its key.
+    so clients may show their token where an SDK puts its key. `session_header`: the owner's own.
     """
 
     hosts: frozenset[str]
@@ -107,6 +111,7 @@ class Door:
     clients: tuple[tuple[str, bytes], ...] = field(default=(), repr=False)
     by_key: bool = False
     opened: frozenset[str] = frozenset()
+    session_header: str = ""
     known: "Memory[Head, Admitted]" = field(
         default_factory=lambda: Memory(HEADS), repr=False, compare=False
     )
@@ -121,6 +126,7 @@ class Door:
             clients=tuple((each.name, bytes.fromhex(each.token_sha256)) for each in config.clients),
             by_key=any(upstream.auth == "key" for upstream in config.upstreams),
             opened=frozenset(config.endpoints_open),
+            session_header=config.session_header,
         )
 
     def admit_request(self, request: "web.BaseRequest") -> Admitted:
@@ -172,6 +178,7 @@ class Door:
             length,
             _awaits(values),
             asks,
+            name_of(kept, self.session_header),
         )
 
     def grant(self, headers: Mapping[str, str]) -> Headers:

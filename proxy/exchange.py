@@ -61,7 +61,16 @@ class Response:
     """An answer whose head has come. `content` is its body as it arrives; when that has ended the
     connection goes back to the pool by itself, until then `close` gives it up."""
 
-    __slots__ = ("_connection", "_message", "_upload", "content", "protocol")
+    __slots__ = (
+        "_connection",
+        "_upload",
+        "content",
+        "headers",
+        "protocol",
+        "reason",
+        "status",
+        "version",
+    )
 
     def __init__(
         self,
@@ -71,28 +80,15 @@ class Response:
         upload: "asyncio.Task[None] | None",
     ) -> None:
         assert connection.protocol is not None
-        self._message = message
+        self.status: int = message.code
+        self.version: HttpVersion = message.version
+        self.reason: str = message.reason
+        self.headers: CIMultiDictProxy[str] = message.headers
         self._connection: Connection | None = connection
         self._upload = upload
         self.content = content
         self.protocol: ResponseHandler = connection.protocol
         content.on_eof(self._ended)
-
-    @property
-    def status(self) -> int:
-        return self._message.code
-
-    @property
-    def version(self) -> HttpVersion:
-        return self._message.version
-
-    @property
-    def reason(self) -> str:
-        return self._message.reason
-
-    @property
-    def headers(self) -> CIMultiDictProxy[str]:
-        return self._message.headers
 
     def close(self) -> None:
         """Give up the rest, at once; what is not written yet is never written. Harmless when the

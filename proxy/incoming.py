@@ -34,24 +34,25 @@ def answer_of(response: Response, upstream: UpstreamSettings, *, idle: float) ->
     client would (status 0, HTTP/0.9), and for a redirect on a local leg: the model at home would
     not be the one that answers.
     """
-    if response.status == 101:
+    status, headers = response.status, response.headers
+    if status == 101:
         response.close()
         raise gone(upstream, "it switched to another protocol")
-    if response.status < 200 or response.version not in _VERSIONS:
+    if status < 200 or response.version not in _VERSIONS:
         response.close()
         raise gone(upstream, "what it answered is not HTTP")
-    if upstream.leg is Leg.LOCAL and response.status in _REDIRECTS:
+    if upstream.leg is Leg.LOCAL and status in _REDIRECTS:
         response.close()
         raise Refused("home-not-local", reason="the local server redirects elsewhere")
     reason = response.reason or ""
-    codings = ",".join(response.headers.getall("Content-Encoding", ()))
+    codings = ",".join(headers.getall("Content-Encoding", ()))
     coded = codings.strip().lower() not in _PLAIN
     chunks = _Chunks(response, upstream, idle)
     return Answer(
-        response.status,
+        status,
         list(_headers(response, upstream)),
         chunks,
-        "" if coded else kind_of(response.headers.getall("Content-Type", ("",))[-1]),
+        "" if coded else kind_of(headers.getall("Content-Type", ("",))[-1]),
         reason if reason.isprintable() else "",
         coded,
         idle,
@@ -70,7 +71,7 @@ def _headers(response: Response, upstream: UpstreamSettings) -> Iterator[tuple[s
     if upstream.auth != "caller":
         ending.add("set-cookie")
     for name, value in headers.items():
-        if _stays(name) or name.lower() in ending:
+        if _stays(name) or (ending and name.lower() in ending):
             continue
         # What is not UTF-8 came as lone surrogates, which the server would drop in silence; what
         # cannot stand in a header it would not send at all.

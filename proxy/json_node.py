@@ -8,6 +8,7 @@ the body; whatever `text`, `value`, `strands` and `digest` return does not.
 import hashlib
 import json
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -50,9 +51,10 @@ class Kind(StrEnum):
     LITERAL = "literal"
 
 
+_BRACE, _BRACKET = b"{["
 _KINDS: Final = {
-    ord("{"): Kind.OBJECT,
-    ord("["): Kind.ARRAY,
+    _BRACE: Kind.OBJECT,
+    _BRACKET: Kind.ARRAY,
     ord('"'): Kind.STRING,
     ord("t"): Kind.LITERAL,
     ord("f"): Kind.LITERAL,
@@ -205,6 +207,21 @@ class Node:
                     raise self._cased(node)
         return found
 
+    def get_text(self, key: str) -> str | None:
+        """What `get(key)` has for a text, None where there is none; `key` in lower case. For who
+        asks an object for nothing else: it is read as strictly, and not opened."""
+        source, start, end = self._source, self.offset, self._end
+        if self._opened is None and source.body[start] == _BRACE and source.scan is source.body:
+            self.judge()
+            with suppress(Unaccounted):  # opening it tells what is wrong
+                spans = object_spans(source.scan, start, end)
+                keys = "".join([span[0] for span in spans])
+                if keys.casefold() == keys:
+                    found = [span[2:] for span in spans if span[0] == key]
+                    return Node(source, self.address, *found[0]).text() if found else None
+        node = self.get(key)
+        return None if node is None else node.text()
+
     def child(self, step: str | int) -> "Node | None":
         """The member or item that `step` of an address leads to; None where it leads nowhere."""
         if isinstance(step, str):
@@ -220,12 +237,12 @@ class Node:
             first = source.body[start]
             # The items of a list at the top are judged one by one, when they are opened: a known
             # message is not judged again.
-            if address and not (len(address) == 1 and first == ord("[")):
+            if address and not (len(address) == 1 and first == _BRACKET):
                 self.judge()
-            if first == ord("{"):
+            if first == _BRACE:
                 by_key = self._members()
                 children = tuple(by_key.values())
-            elif first == ord("["):
+            elif first == _BRACKET:
                 if source.known is not None and start == source.known.start:
                     known = source.known.spans
                 spans = array_spans(source.scan, start, end, known)

@@ -6,11 +6,12 @@ field's shape is no value of that field, whoever put it there.
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import Any, Final
 
 from policies.notices import FACT_LENGTH, NOTICES
 
-Fits = Callable[[object], bool]
+Fits = Callable[[Any], object]
+"""True for a value that may stand in a field. May raise `TypeError` for one of another type."""
 
 WITHHELD: Final = "[withheld]"
 """Stands for a value that does not fit its field."""
@@ -19,8 +20,7 @@ LONGEST_LIST: Final = 64
 
 
 def _shape(pattern: str) -> Fits:
-    fullmatch = re.compile(pattern).fullmatch
-    return lambda value: isinstance(value, str) and fullmatch(value) is not None
+    return re.compile(pattern).fullmatch
 
 
 def _list(fits: Fits) -> Fits:

@@ -34,10 +34,9 @@ def name_of(headers: Sequence[tuple[str, str]], configured: str = "") -> str:
 def labelled(
     key: bytes,
     client: str,
-    headers: Sequence[tuple[str, str]],
-    configured: str,
+    named: str,
     conversation: Conversation | None = None,
 ) -> str:
     """The session as it may be logged: 12 hex digits of its identity under `key`, or nothing where
-    no header names it and the conversation is not known."""
-    return session_id(key, client, name_of(headers, configured), conversation).hex()[:12]
+    no header has `named` it and the conversation is not known."""
+    return session_id(key, client, named, conversation).hex()[:12]

@@ -5,7 +5,7 @@ them or why they break off. Facts about aiohttp are those of 3.14: its server pr
 whatever a handler returns, and closes the connection where that raises `ConnectionError`.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from aiohttp import HttpVersion11, web
@@ -24,7 +24,7 @@ class Wire(web.StreamResponse):
     """A response that writes itself, and nothing that the server library would add.
 
     The head waits for the first chunk, so that what arrived together leaves together; `begin`
-    sends it alone. Writing raises `ConnectionError` where the client has left.
+    sends it alone. All other writing raises `ConnectionError` where the client has left.
     """
 
     def __init__(
@@ -38,17 +38,25 @@ class Wire(web.StreamResponse):
         assert isinstance(request.writer, StreamWriter)
         self._wire, self._ended = request.writer, False
         self._keep_alive = request.keep_alive
-        self._left = _length(request.method, status, headers)
+        names = [name.lower() for name, _ in headers]
+        self._left = _length(request.method, status, headers, names)
         old = request.version < HttpVersion11
         self._chunked = self._left is None and not old
         if self._left is None and old:
             self._keep_alive = False  # the end of the connection is the end of the body
-        first = f"HTTP/{'1.0' if old else '1.1'} {status} {self.reason}"
-        self._unsent = head(first, [*_kept(status, headers), *self._added(headers, old=old)])
+        lines = list(_kept(status, headers))
+        if self._chunked:
+            lines.append(("Transfer-Encoding", "chunked"))
+        if "date" not in names:
+            lines.append(("Date", rfc822_formatted_time()))
+        if self._keep_alive is old:  # what the client would not expect
+            lines.append(("Connection", "keep-alive" if old else "close"))
+        first = f"HTTP/{'1.0' if old else '1.1'} {status} {self._reason}"
+        self._unsent = head(first, lines)
 
     def begin(self) -> None:
-        """Send the head, if it was not sent yet."""
-        if self._unsent:
+        """Send the head, if it was not sent yet; it does not matter to who has left."""
+        if self._unsent and not self._gone:
             self._send(b"")
 
     def chunk(self, data: bytes) -> None:
@@ -88,13 +96,10 @@ class Wire(web.StreamResponse):
         if not self._ended:
             raise ConnectionResetError("the answer broke off")
 
-    def _added(self, headers: Headers, *, old: bool) -> Iterator[tuple[str, str]]:
-        if self._chunked:
-            yield "Transfer-Encoding", "chunked"
-        if all(len(name) != 4 or name.lower() != "date" for name, _ in headers):
-            yield "Date", rfc822_formatted_time()
-        if self._keep_alive is old:  # what the client would not expect
-            yield "Connection", "keep-alive" if old else "close"
+    @property
+    def _gone(self) -> bool:
+        transport = self._wire.transport
+        return transport is None or transport.is_closing()
 
     def _send(self, data: bytes) -> None:
         transport, unsent = self._wire.transport, self._unsent
@@ -106,17 +111,14 @@ class Wire(web.StreamResponse):
         transport.write(data)
 
 
-def _length(method: str, status: int, headers: Headers) -> int | None:
-    """Bytes of the body that follows, None where its end will be told."""
+def _length(method: str, status: int, headers: Headers, names: list[str]) -> int | None:
+    """Bytes of the body that follows, None where its end will be told. `names`: in lower case."""
     if method == "HEAD" or status in _NO_CONTENT:
         return 0
-    for name, value in headers:
-        if len(name) == 14 and name.lower() == "content-length":
-            return int(value)
-    return None
+    return int(headers[names.index("content-length")][1]) if "content-length" in names else None
 
 
-def _kept(status: int, headers: Headers) -> Iterable[tuple[str, str]]:
+def _kept(status: int, headers: Headers) -> Headers:
     """A length says something of an answer to HEAD, and nothing of one that never has a body
     (RFC 9110, 8.6)."""
     if status in _NO_CONTENT:

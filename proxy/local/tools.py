@@ -33,6 +33,5 @@ def _listed(document: Document, key: str) -> tuple[Node, ...]:
 
 
 def _leads_away(tool: Node, dialect: str) -> bool:
-    named = tool.get("type")
-    kind = ((named.text() if named is not None else None) or "").casefold()
+    kind = (tool.get_text("type") or "").casefold()
     return kind == "mcp" or (dialect == "anthropic_messages" and kind.startswith(_SEARCHES))

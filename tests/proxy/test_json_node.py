@@ -4,6 +4,8 @@ import hashlib
 from decimal import Decimal
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from policies.conversation import Strand
 from proxy.lazyjson import Kind, Malformed, read
@@ -130,3 +132,29 @@ def test_spans_begin_at_the_value_or_at_its_key():
 def test_a_node_shows_nothing_of_its_value():
     """What lands in a traceback is a kind and a place."""
     assert repr(read(BODY).root.get("s")) == "<Node string of 9 bytes at 38>"
+
+
+KEYS = st.sampled_from(['"type"', '"Type"', '"t\\u0079pe"', '"TYPE"', '"name"', '"ſ"', '"s"', '""'])
+VALUES = st.sampled_from(
+    ['"mcp"', '"m\\u0063p"', "null", "1", '{"a":1,"a":2}', '["x"]', '"\\ud800"']
+)
+
+
+@given(st.lists(st.tuples(KEYS, VALUES), max_size=4), st.sampled_from([":", " : "]))
+def test_a_text_is_had_without_opening_as_it_is_by_opening(pairs, colon):
+    """The same text, or the same refusal at the same place, whatever the keys are."""
+    inner = ",".join(f"{key}{colon}{value}" for key, value in pairs)
+    for text in (f"{{{inner}}}", "[1]", '"type"'):
+        said = []
+        for ask in (lambda tool: tool.get_text("type"), opened_text):
+            (tool,) = read(f'{{"tools":[{text}]}}'.encode()).root.get("tools").items()
+            try:
+                said.append(ask(tool))
+            except Malformed as wrong:
+                said.append((wrong.reason, wrong.address, wrong.offset))
+        assert said[0] == said[1]
+
+
+def opened_text(tool):
+    node = tool.get("type")
+    return None if node is None else node.text()

@@ -30,10 +30,13 @@ def test_the_configured_header_beats_them_and_credentials_name_nothing() -> None
 def test_the_label_is_twelve_digits_of_a_keyed_digest() -> None:
     """What is logged does not tell the id. It depends on the key and the client's name."""
     headers = [("session-id", "s-1")]
-    label = labelled(KEY, "laptop", headers, "")
+    label = labelled(KEY, "laptop", name_of(headers))
     assert re.fullmatch("[0-9a-f]{12}", label)
-    assert label == labelled(KEY, "laptop", [("authorization", "Bearer b"), *headers], "")
-    others = {labelled(bytes(32), "laptop", headers, ""), labelled(KEY, "phone", headers, "")}
+    assert label == labelled(KEY, "laptop", name_of([("authorization", "Bearer b"), *headers]))
+    others = {
+        labelled(bytes(32), "laptop", name_of(headers)),
+        labelled(KEY, "phone", name_of(headers)),
+    }
     assert len(others | {label}) == 3
 
 
@@ -45,9 +48,11 @@ def test_without_a_header_the_root_of_the_conversation_names_it() -> None:
         return ALL["openai_chat"].view(read(json.dumps(body).encode()))
 
     one, two = view("one"), view("two")
-    assert labelled(KEY, "laptop", [], "") == ""
-    assert labelled(KEY, "laptop", [], "", ALL["openai_chat"].view(read(b"{}"))) == ""
-    assert labelled(KEY, "laptop", [], "", one) == labelled(KEY, "laptop", [], "", view("one"))
-    assert labelled(KEY, "laptop", [], "", one) != labelled(KEY, "laptop", [], "", two)
+    assert labelled(KEY, "laptop", "") == ""
+    assert labelled(KEY, "laptop", "", ALL["openai_chat"].view(read(b"{}"))) == ""
+    assert labelled(KEY, "laptop", "", one) == labelled(KEY, "laptop", "", view("one"))
+    assert labelled(KEY, "laptop", "", one) != labelled(KEY, "laptop", "", two)
     named = [("x-session-id", "s-1")]
-    assert labelled(KEY, "laptop", named, "", one) == labelled(KEY, "laptop", named, "", two)
+    assert labelled(KEY, "laptop", name_of(named), one) == labelled(
+        KEY, "laptop", name_of(named), two
+    )

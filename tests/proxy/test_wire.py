@@ -132,7 +132,8 @@ async def test_nothing_is_written_to_who_has_left() -> None:
         wire = Wire(request, 200, None, [])
         assert request.transport is not None
         request.transport.close()
-        for write in (wire.begin, wire.end, lambda: wire.chunk(b"x")):
+        wire.begin()
+        for write in (wire.end, lambda: wire.chunk(b"x")):
             try:
                 write()
             except ConnectionError:
@@ -140,4 +141,4 @@ async def test_nothing_is_written_to_who_has_left() -> None:
         return wire
 
     assert await heard(act, b"GET / HTTP/1.1") == b""
-    assert outcome == ["left"] * 3
+    assert outcome == ["left"] * 2
