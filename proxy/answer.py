@@ -38,7 +38,8 @@ class Answer:
     `Refused` where the answer breaks off. `stream`: the grammar of its events, empty for a whole
     answer and for one in a content coding. `coded`: it is in a content coding, though none was
     asked for. `idle`: seconds that one chunk may take to be read by the client. `close` gives up
-    what is left of it, at once; harmless when it has ended. `observers` read copies.
+    what is left of it, at once; harmless when it has ended. `observers` read copies. `arrived`: all
+    of it is here, so that nobody waits for its first chunk.
     """
 
     status: int
@@ -50,6 +51,7 @@ class Answer:
     idle: float = 300.0
     close: Callable[[], None] = field(default=_nothing, repr=False)
     observers: Sequence[Observer] = ()
+    arrived: bool = False
 
 
 def made_here(headers: Mapping[str, str], body: bytes) -> Answer:
@@ -126,7 +128,8 @@ def _begin(
     if filtered:
         headers = [pair for pair in headers if pair[0].lower() != "content-length"]
     wire = Wire(request, answer.status, answer.reason, headers)
-    asyncio.get_running_loop().call_soon(wire.begin)
+    if not answer.arrived:
+        asyncio.get_running_loop().call_soon(wire.begin)
     return wire
 
 

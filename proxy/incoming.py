@@ -57,6 +57,7 @@ def answer_of(response: Response, upstream: UpstreamSettings, *, idle: float) ->
         coded,
         idle,
         chunks.close,
+        arrived=response.content.is_eof(),
     )
 
 
@@ -70,14 +71,19 @@ def _headers(response: Response, upstream: UpstreamSettings) -> Iterator[tuple[s
         ending.add("content-length")
     if upstream.auth != "caller":
         ending.add("set-cookie")
+    fit = "".join(headers.values())
+    as_they_are = fit.isascii() and fit.isprintable()
     for name, value in headers.items():
         if _stays(name) or (ending and name.lower() in ending):
+            continue
+        if as_they_are:
+            yield name, value
             continue
         # What is not UTF-8 came as lone surrogates, which the server would drop in silence; what
         # cannot stand in a header it would not send at all.
         if not value.isascii():
             value = value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-        if value.isprintable() or value.replace("\t", " ").isprintable():
+        if value.replace("\t", " ").isprintable():
             yield name, value
 
 

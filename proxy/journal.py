@@ -47,7 +47,7 @@ class Line:
         )
         if decision.observed:
             self._write("egress_observed", "warning", **findings(decision.observed))
-        for code, family in NOTED.items():
+        for code, family in NOTED.items() if decision.noted else ():
             if found := [each for each in decision.noted if each.family == family]:
                 self.know(notice=code)
                 self._write("notice", NOTICES[code].severity, times=len(found), **findings(found))

@@ -8,7 +8,6 @@ the body; whatever `text`, `value`, `strands` and `digest` return does not.
 import hashlib
 import json
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -27,7 +26,7 @@ from proxy.json_faults import (
     lone_surrogate,
 )
 from proxy.json_known import Known
-from proxy.json_spans import ARRAY, OBJECT, Unaccounted, array_spans, object_spans
+from proxy.json_spans import ARRAY, OBJECT, ObjectSpans, Unaccounted, array_spans, object_spans
 from proxy.json_whole import (
     SLOWLY,
     Writer,
@@ -210,17 +209,23 @@ class Node:
     def get_text(self, key: str) -> str | None:
         """What `get(key)` has for a text, None where there is none; `key` in lower case. For who
         asks an object for nothing else: it is read as strictly, and not opened."""
-        source, start, end = self._source, self.offset, self._end
-        if self._opened is None and source.body[start] == _BRACE and source.scan is source.body:
-            self.judge()
-            with suppress(Unaccounted):  # opening it tells what is wrong
-                spans = object_spans(source.scan, start, end)
-                keys = "".join([span[0] for span in spans])
-                if keys.casefold() == keys:
-                    found = [span[2:] for span in spans if span[0] == key]
-                    return Node(source, self.address, *found[0]).text() if found else None
+        source = self._source
+        closed = self._opened is None and source.scan is source.body
+        if closed and source.body[self.offset] == _BRACE and (spans := self._usual()) is not None:
+            found = [span[2:] for span in spans if span[0] == key]
+            return Node(source, self.address, *found[0]).text() if found else None
         node = self.get(key)
         return None if node is None else node.text()
+
+    def _usual(self) -> ObjectSpans | None:
+        """Where the members of an object lie whose keys are unlike and fold to themselves."""
+        self.judge()
+        try:
+            spans = object_spans(self._source.scan, self.offset, self._end)
+        except Unaccounted:
+            return None
+        keys = "".join([span[0] for span in spans])
+        return spans if keys.casefold() == keys else None
 
     def child(self, step: str | int) -> "Node | None":
         """The member or item that `step` of an address leads to; None where it leads nowhere."""

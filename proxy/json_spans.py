@@ -44,8 +44,9 @@ def object_spans(scan: bytes, start: int, end: int) -> ObjectSpans:
     members = OBJECT.decode(memoryview(scan)[start:end])
     spans: ObjectSpans = []
     at = start + 1
+    ascii_keys = "".join(members).isascii()
     for key, value in members.items():
-        begin = at + (len(key) if key.isascii() else len(key.encode())) + 3
+        begin = at + (len(key) if ascii_keys else len(key.encode())) + 3
         stop = begin + len(value)
         spans.append((key, at, begin, stop))
         at = stop + 1
