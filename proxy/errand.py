@@ -90,7 +90,8 @@ class Errand:
             return self._answered(final, document, outgoing.conversation)
         parcel = outgoing.cleared or outgoing.body or b""
         answer = await self._send(upstream, parcel, model)
-        return replace(answer, observers=self._observers(upstream, document, answer))
+        observers = self._observers(upstream, document, answer)
+        return replace(answer, observers=observers) if observers else answer
 
     @property
     def _asks_model(self) -> bool:
@@ -107,6 +108,8 @@ class Errand:
     def _observers(
         self, upstream: UpstreamSettings, document: Document, answer: Answer
     ) -> tuple[Observer, ...]:
+        if self.case.conversation is None:
+            return ()
         observers: list[Observer] = []
         if upstream.leg is Leg.CLOUD and _gives_ids(self.case.conversation):
             observers.append(Listener(self.house.relayed.by(upstream.name)))
