@@ -10,6 +10,8 @@ import re
 import unicodedata
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import replace
+from functools import lru_cache
+from heapq import nsmallest
 
 from policies.decision import Claimed, FrameRow
 
@@ -20,6 +22,11 @@ _REMOVED = "transom-data-marker-removed"
 _STEM = "transom_data"
 _LONGEST_STEM = 2048
 _STEPS = 1 << 18
+_STEPS_A_LETTER = 32
+_WAYS = 4
+"""Places where the spans so far may have ended that are gone on from: those with stems of the most
+ordinary lengths. To give up the others may fail a proof and never makes one."""
+_LETTERS = len(_STEM)
 _BLANK_LETTERS = "\u115f\u1160\u2800\u3164\uffa0"
 """Letters and symbols by their category of which nothing is seen: fillers, a braille blank."""
 _OCTAL = "01234567"
@@ -193,20 +200,32 @@ def _neutralised(text: str, content: str) -> bool:
     if content == text:
         return True
     first, *rest = content.split(_REMOVED)
-    ends = {len(first)} if text.startswith(first) else set()
-    steps = 0
+    ends = {len(first): 0} if text.startswith(first) else {}
+    left = _STEPS + _STEPS_A_LETTER * len(text)
+    known: dict[int, list[tuple[int, int]]] = {}
     for part in rest:
-        tries = {end + len(_REMOVED) for end in ends if text.startswith(_REMOVED, end)}
-        for start in ends:
-            found, cost = _after_stem(text, start)
-            tries.update(found)
-            steps += cost
-            if steps > _STEPS:
-                return False
-        ends = {end + len(part) for end in tries if text.startswith(part, end)}
+        tries: dict[int, int] = {}
+        for start, so_far in ends.items():
+            if text.startswith(_REMOVED, start):
+                _reach(tries, start + len(_REMOVED), so_far)
+            if start not in known:
+                known[start], cost = _after_stem(text, start)
+                left -= cost
+            for end, odd in known[start]:
+                _reach(tries, end, so_far + odd)
+        if left < 0:
+            return False
+        fits = [(odd, end + len(part)) for end, odd in tries.items() if text.startswith(part, end)]
+        ends = {end: odd for odd, end in nsmallest(_WAYS, fits)}
     return len(text) in ends
 
 
+def _reach(ends: dict[int, int], end: int, odd: int) -> None:
+    if odd <= ends.get(end, odd):
+        ends[end] = odd
+
+
+@lru_cache(maxsize=8192)
 def _seen(text: str) -> int:
     """Characters of `text` of which something is seen."""
     return sum(
@@ -231,11 +250,12 @@ def _written(escape: str) -> str:
             return chr(code) if code <= 0x10FFFF else escape
 
 
-def _after_stem(text: str, start: int) -> tuple[list[int], int]:
-    """Where a stem that begins at `start` may end, and how many characters that took. An escape is
+def _after_stem(text: str, start: int) -> tuple[list[tuple[int, int]], int]:
+    """Where a stem that begins at `start` may end, each with how far it is from the letters that a
+    stem has; and how many characters that took. An escape is
     the letter that it stands for; where it stands for the beginning of another one, a letter takes
     several. Tags may be letters or stand between them; where one begins they are letters."""
-    found: list[int] = []
+    found: list[tuple[int, int]] = []
     letters, tags, most = 0, 0, 16
     at, stop = start, min(len(text), start + _LONGEST_STEM)
     tagged = _is_tag(text[start : start + 1])
@@ -249,7 +269,7 @@ def _after_stem(text: str, start: int) -> tuple[list[int], int]:
         if letters + (tags if tagged else 0) > most:
             break
         if letters + tags >= 8:
-            found.append(at)
+            found.append((at, abs(letters + (tags if tagged else 0) - _LETTERS)))
     return found, at - start + 1
 
 

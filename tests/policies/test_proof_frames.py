@@ -207,6 +207,19 @@ def test_a_stem_is_accounted_for_however_it_is_spelled(way: str, every: int, tim
     assert frames(text).meet(text, framed(content))
 
 
+@pytest.mark.parametrize("way", ["plain", "json", "wide"])
+@pytest.mark.parametrize("apart", [" ", "", "x"])
+def test_a_page_of_disguised_stems_is_framed(way: str, apart: str) -> None:
+    """Eleven thousand of them, apart or side by side: such a page would else end the conversation
+    that it was read in."""
+    spell = {**WAYS, "plain": str, "wide": lambda c: chr(ord(c) + 0xFEE0)}[way]
+    text = f"{''.join(map(spell, STEM))}{apart}" * 11_000
+    content = neutralise(text)
+    assert content.count("transom-data-marker-removed") == 11_000
+    assert frames(text).meet(text, framed(content))
+    assert not frames(text).meet(text, framed(content.replace("removed", "removed!", 1)))
+
+
 @pytest.mark.parametrize("way", WAYS)
 def test_no_more_is_taken_out_than_a_stem(way: str) -> None:
     """Letters are counted as what they stand for: seven are too few, forty too many."""

@@ -57,8 +57,10 @@ async def test_secret_does_not_leave_the_node(dialect: str, stream: bool) -> Non
         assert secret() not in stage.log.getvalue() + answer.body.decode()
 
 
+@DIALECTS
+@pytest.mark.parametrize("stream", [True, False])
 async def test_no_connection_is_opened_while_the_screen_reads(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, dialect: str, stream: bool
 ) -> None:
     """A slow screen and a fast upstream: the accept count stays 0 until the screen has ended."""
     began, may_end = threading.Event(), threading.Event()
@@ -70,13 +72,9 @@ async def test_no_connection_is_opened_while_the_screen_reads(
         return real(*args, **more)  # type: ignore[arg-type]
 
     monkeypatch.setattr(deciding, "screen_outbound", slow)
-    body = {
-        "model": "m",
-        "stream": True,
-        "messages": [{"role": "user", "content": "word " * INLINE}],
-    }
+    body = {**BODIES[dialect]("word " * INLINE), "stream": stream}
     async with staged() as stage:
-        asking = asyncio.create_task(stage.post("/v1/messages", body))
+        asking = asyncio.create_task(stage.post(PATHS[dialect], body))
         assert await asyncio.to_thread(began.wait, 10)
         await asyncio.sleep(0.2)
         before = stage.upstream.accepted
