@@ -21,7 +21,7 @@ from typing import Any
 from bench import figures
 from policies.decision import Leg
 from policies.screening import Screen
-from policies.settings import Policies
+from policies.settings import Limits, Policies
 from proxy.clean import CleanMarks
 from proxy.dialects.anthropic_messages import AnthropicMessages
 from proxy.lazyjson import read
@@ -104,7 +104,10 @@ async def _measure(separators: tuple[str, str]) -> dict[str, list[float]]:
     dialect = AnthropicMessages()
     store = open_store("memory:")
     screen = Screen.build()
-    shop = Workshop(Policies(), Ledger(store, store.key), CleanMarks(), lambda: screen)
+    # One turn of a hundred rounds that only read; its rounds are counted, and end nothing.
+    most = 2 * MESSAGES
+    far = Limits(max_turns=most, read_only=(most, most))
+    shop = Workshop(Policies(limits=far), Ledger(store, store.key), CleanMarks(), lambda: screen)
     watch = _Watch()
     for length in range(3, MESSAGES, 2):
         grown = {**whole, "messages": whole["messages"][:length]}

@@ -148,4 +148,15 @@ def test_reports_are_asked_by_nobody_who_decides() -> None:
         for node in ast.walk(ast.parse(path.read_text("utf-8")))
         if isinstance(node, ast.Attribute) and node.attr == "noted"
     }
-    assert readers <= {"proxy/journal.py", "proxy/explain.py", "proxy/explained.py"}
+    told = {"proxy/journal.py", "proxy/explain.py", "proxy/explained.py", "policies/happenings.py"}
+    assert readers <= told
+
+
+def test_what_lists_events_is_asked_by_no_policy() -> None:
+    """`policies.happenings` reads reports to tell them; nothing that decides leans on it."""
+    asking = {
+        path.relative_to(ROOT).as_posix()
+        for path in (ROOT / "policies").rglob("*.py")
+        if "happenings" in path.read_text("utf-8")
+    }
+    assert asking <= {"policies/happenings.py"}
