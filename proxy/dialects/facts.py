@@ -117,10 +117,11 @@ class Facts(Struct, frozen=True, eq=False, gc=False):
 
     def _size(self) -> int:
         """Bytes of what came back from calls."""
-        if not self.answers:
-            return 0
-        texts = [found.text for found in self.found if not found.source]
-        return sum(map(_bytes, texts)) + sum([size for _, size in self.others])
+        size = sum([size for _, size in self.others]) if self.others else 0
+        for found in self.found:
+            if not found.source:
+                size += _bytes(found.text)
+        return size
 
     def message(self, index: int, address: Address, digest: bytes) -> Message:
         """The message that these facts describe, at its place in a body. The one made last is
@@ -139,9 +140,9 @@ class Facts(Struct, frozen=True, eq=False, gc=False):
             self.sealed,
             tuple([address + way for way in self.thoughts]) if self.thoughts else (),
             self.hollow,
-            signs=self.signs,
-            results=self.results,
-            size=self._size(),
+            self.signs,
+            self.results,
+            self._size() if self.answers else 0,
         )
         self._placed[:] = [message]
         return message
