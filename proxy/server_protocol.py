@@ -94,8 +94,9 @@ class Connection(RequestHandler):
         before, in_head = self._request_count, self._in_head
         super().data_received(data)
         arrived = self._request_count != before
-        if in_head and data:
-            # What follows a head that has arrived is its body.
+        read = arrived and not isinstance(self._messages[-1][0], _ErrInfo)
+        if in_head and data and not read:
+            # What is remembered tells how to dress an error; what follows a head is its body.
             self._remember(data, data.find(b"\r\n\r\n") if arrived else -1)
         if arrived:
             self._arrived()
