@@ -7,16 +7,17 @@ a dialect or what observers and filters look for.
 
 import asyncio
 import struct
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from socket import SO_LINGER, SOL_SOCKET
-from typing import Final, Protocol
+from typing import Final
 
 from aiohttp import HttpVersion11, web
 
 from proxy.copies import Copies, Observer
-from proxy.dialects.streams import Edge, Event, Kind, TooLong, decoder, kind_of
+from proxy.dialects.streams import Edge, Kind, kind_of
 from proxy.errors import Refused
+from proxy.filtering import Filter, KeepAlive, filtered
 from proxy.patience import Patience
 from proxy.wire import Wire
 
@@ -30,6 +31,11 @@ def _nothing() -> None:
     """Nothing needs to be closed."""
 
 
+def _silent(begun: bool) -> bytes:
+    """No sign of life."""
+    return b""
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """An answer from anywhere: an upstream, or made at home.
@@ -38,8 +44,8 @@ class Answer:
     `Refused` where the answer breaks off. `stream`: the grammar of its events, empty for a whole
     answer and for one in a content coding. `coded`: it is in a content coding, though none was
     asked for. `idle`: seconds that one chunk may take to be read by the client. `close` gives up
-    what is left of it, at once; harmless when it has ended. `observers` read copies. `arrived`: all
-    of it is here, so that nobody waits for its first chunk.
+    what is left of it, at once; harmless when it has ended. `observers` read copies, `filters` what
+    goes on. `arrived`: all of it is here, so that nobody waits for its first chunk.
     """
 
     status: int
@@ -52,30 +58,14 @@ class Answer:
     close: Callable[[], None] = field(default=_nothing, repr=False)
     observers: Sequence[Observer] = ()
     arrived: bool = False
+    filters: Sequence[Filter] = ()
 
 
 def made_here(headers: Mapping[str, str], body: bytes) -> Answer:
     """A complete answer that no upstream gave."""
     length = [] if kind_of(headers["content-type"]) else [("content-length", str(len(body)))]
     said = [*headers.items(), *length]
-    return Answer(200, said, _one(body), stream=kind_of(headers["content-type"]))
-
-
-class Filter(Protocol):
-    """Decides about each event of one answer; made anew for each. Where an answer is no stream,
-    its body is the one event.
-
-    It passes an event by returning it, drops it by returning nothing, replaces it by returning
-    another, holds it by returning it later. It ends the answer by raising `Refused`.
-    """
-
-    def event(self, event: Event) -> Iterable[Event]:
-        """What goes on now that `event` has come."""
-        ...
-
-    def end(self) -> Iterable[Event]:
-        """What goes on now that no event will come."""
-        ...
+    return Answer(200, said, _one(body), stream=kind_of(headers["content-type"]), arrived=True)
 
 
 async def relay(
@@ -88,12 +78,14 @@ async def relay(
     stream_error: Callable[[Refused], bytes],
     failed: Callable[[Observer, BaseException], None] | None = None,
     broke: Callable[[Refused], None] | None = None,
+    keep_alive: KeepAlive = _silent,
 ) -> web.StreamResponse:
     """Hand `answer` to the client of `request`; returns once its last byte was written.
 
     Without filters the client gets the bytes that came, chunk by chunk, and no chunk waits for
     another. Observers read copies. `failed` is told which observer raised, and what; `broke` is
-    told why an answer ended as a broken transfer.
+    told why an answer ended as a broken transfer. `keep_alive` writes signs of life into a stream
+    that a filter holds.
 
     A stream that breaks off between two events ends with `stream_error`, an event of the caller's
     dialect. One that breaks off within an event, and every whole answer, ends as a broken
@@ -103,18 +95,24 @@ async def relay(
     only while nothing has been written yet.
     """
     copies = Copies((*observers, *answer.observers), failed)
+    filters = (*filters, *answer.filters)
+    through: AsyncGenerator[bytes, None] | None = None
     try:
         if filters and (answer.coded or not answer.stream):
             answer = await _filtered_whole(answer, filters)
             filters = ()
         wire = _begin(answer, request, extra_headers, filtered=bool(filters))
-        chunks = _filtered(answer, filters) if filters else answer.chunks
+        if filters:
+            through = filtered(answer.chunks, answer.stream, filters, keep_alive)
+        chunks = through or answer.chunks
         if broken := await _pour(answer, chunks, request, wire, copies, stream_error):
             _break(request)
             if broke is not None:
                 broke(broken)
         return wire
     finally:
+        if through is not None:
+            await through.aclose()
         answer.close()
         copies.end()
 
@@ -176,24 +174,12 @@ async def _drained(wire: Wire, patience: Patience) -> None:
     patience.done()
 
 
-async def _filtered(answer: Answer, filters: Sequence[Filter]) -> AsyncIterator[bytes]:
-    """The events that the filters let go, as bytes."""
-    events = decoder(answer.stream)
-    try:
-        async for chunk in answer.chunks:
-            if let_go := _through(filters, events.feed(chunk)):
-                yield let_go
-        if last := _through(filters, events.end(), ended=True):
-            yield last
-    except TooLong:
-        raise Refused("upstream-unreachable", reason="an event in its answer never ended") from None
-
-
 async def _filtered_whole(answer: Answer, filters: Sequence[Filter]) -> Answer:
     """The filtered body, gathered first, so that a filter can still turn it into an error."""
     if answer.coded:
         raise Refused("upstream-unreachable", reason="its answer is in a coding not asked for")
-    body = b"".join([part async for part in _filtered(answer, filters)])
+    parts = filtered(answer.chunks, answer.stream, filters, _silent)
+    body = b"".join([part async for part in parts])
     kept = [pair for pair in answer.headers if pair[0].lower() != "content-length"]
     headers = [*kept, ("Content-Length", str(len(body)))]
     return Answer(answer.status, headers, _one(body), reason=answer.reason, idle=answer.idle)
@@ -202,13 +188,6 @@ async def _filtered_whole(answer: Answer, filters: Sequence[Filter]) -> Answer:
 async def _one(body: bytes) -> AsyncIterator[bytes]:
     if body:
         yield body
-
-
-def _through(filters: Sequence[Filter], events: Iterable[Event], *, ended: bool = False) -> bytes:
-    for each in filters:
-        passed = [let_go for event in events for let_go in each.event(event)]
-        events = [*passed, *each.end()] if ended else passed
-    return b"".join(event.raw for event in events)
 
 
 def _break(request: web.BaseRequest) -> None:

@@ -99,7 +99,7 @@ def chat(text: str, *, model: str, stream: bool, key: str, now: int, usage: bool
 def responses(text: str, *, model: str, stream: bool, key: str, now: int) -> Final:
     """One message with one part, `completed`."""
     headers = {"content-type": EVENTS if stream else JSON, "x-request-id": f"req_{key}"}
-    message = _message(text, key)
+    message = response_message(text, key)
     response = _response(message, model=model, key=key, now=now)
     if not stream:
         return headers, dump(response)
@@ -108,7 +108,8 @@ def responses(text: str, *, model: str, stream: bool, key: str, now: int) -> Fin
     return headers, b"".join(events)
 
 
-def _message(text: str, key: str) -> dict[str, object]:
+def response_message(text: str, key: str) -> dict[str, object]:
+    """An item of a response that says `text`."""
     return {
         "id": f"msg_{key}",
         "type": "message",
@@ -152,16 +153,21 @@ def _story(
     begun = {**response, "status": "in_progress", "output": [], "usage": None}
     yield {"type": "response.created", "response": begun}
     yield {"type": "response.in_progress", "response": begun}
+    yield from message_story(message, text, 0)
+    yield {"type": "response.completed", "response": response}
+
+
+def message_story(message: dict[str, object], text: str, index: int) -> Iterator[dict[str, object]]:
+    """The events of a message that says `text`, as the item number `index`."""
     opened = {**message, "status": "in_progress", "content": []}
-    yield {"type": "response.output_item.added", "output_index": 0, "item": opened}
-    at = {"item_id": message["id"], "output_index": 0, "content_index": 0}
+    yield {"type": "response.output_item.added", "output_index": index, "item": opened}
+    at = {"item_id": message["id"], "output_index": index, "content_index": 0}
     part = {"type": "output_text", "text": "", "annotations": [], "logprobs": []}
     yield {"type": "response.content_part.added", **at, "part": part}
     yield {"type": "response.output_text.delta", **at, "delta": text, "logprobs": []}
     yield {"type": "response.output_text.done", **at, "text": text, "logprobs": []}
     yield {"type": "response.content_part.done", **at, "part": {**part, "text": text}}
-    yield {"type": "response.output_item.done", "output_index": 0, "item": message}
-    yield {"type": "response.completed", "response": response}
+    yield {"type": "response.output_item.done", "output_index": index, "item": message}
 
 
 def ollama(text: str, *, model: str, stream: bool, now: int) -> Final:

@@ -505,7 +505,7 @@ async def test_observers_hear_that_a_client_has_left() -> None:
 A = b"data: a\n\n"
 
 
-class Rules:
+class Rules(Filter):
     """A filter by the word that an event carries."""
 
     def __init__(self) -> None:
@@ -560,7 +560,7 @@ async def test_filters_pass_drop_replace_and_hold(came: bytes, went: bytes) -> N
         assert b"content-length" not in head.lower()
 
 
-class Twice:
+class Twice(Filter):
     """Doubles every event, and says goodbye."""
 
     def event(self, event: Event) -> Iterable[Event]:
