@@ -61,7 +61,8 @@ def looks_inside(leg: Leg, policies: Policies) -> bool:
     as it came: what lies below its top level is not opened, so nothing there is refused, counted or
     remembered, and what is decided is `UNASKED`.
     """
-    return leg is Leg.CLOUD or policies.envelope.enabled or policies.limits.enabled
+    asks = policies.envelope.enabled or policies.limits.enabled
+    return leg is Leg.CLOUD or asks or policies.answers.drop_undeclared_calls
 
 
 UNASKED: Final = Decision(Leg.LOCAL)

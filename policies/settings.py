@@ -164,6 +164,19 @@ class RefusalRule:
 
 
 @dataclass(frozen=True, slots=True)
+class Answers:
+    """What is done to answers on their way back."""
+
+    drop_undeclared_calls: bool = field(
+        default=False,
+        metadata=_help(
+            "Take calls to tools that the request did not declare out of answers, which are "
+            "otherwise relayed byte for byte."
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class Policies:
     """Everything that `decide` needs to be told."""
 
@@ -172,3 +185,4 @@ class Policies:
     minimality: Minimality = Minimality()
     limits: Limits = Limits()
     refusals: tuple[RefusalRule, ...] = ()
+    answers: Answers = Answers()

@@ -14,16 +14,17 @@ from policies.prove import Cleared, nothing_to_prove, unread
 from proxy import around
 from proxy.answer import Answer, Observer, made_here
 from proxy.config import Config, UpstreamSettings
-from proxy.dialects import ALL
+from proxy.dialects import ALL, Dialect
 from proxy.door import Admitted, Door
 from proxy.endpoints import Treatment
 from proxy.errors import Refused
 from proxy.journal import Line
 from proxy.lazyjson import Document
-from proxy.outgoing import Request, Workshop, open_body
+from proxy.outgoing import Outgoing, Request, Workshop, open_body
 from proxy.owner import Case, Owner
 from proxy.relayed import Listener, Relayed
 from proxy.routes import choose
+from proxy.undeclared import drop_undeclared_call
 from proxy.upstream import Outbound
 
 
@@ -89,7 +90,7 @@ class Errand:
         if (final := outgoing.decision.final) is not None and outgoing.conversation is not None:
             return self._answered(final, document, outgoing.conversation)
         parcel = outgoing.cleared or outgoing.body or b""
-        answer = await self._send(upstream, parcel, model)
+        answer = self._filtered(await self._send(upstream, parcel, model), outgoing, dialect)
         observers = self._observers(upstream, document, answer)
         return replace(answer, observers=observers) if observers else answer
 
@@ -118,6 +119,23 @@ class Errand:
             tools = document.root.get("tools")
             observers += self.house.owner.listen(self.case, answer, tools, rules)
         return tuple(observers)
+
+    def _filtered(self, answer: Answer, outgoing: Outgoing, dialect: Dialect) -> Answer:
+        """The answer of a model, with the filters that the owner has asked for."""
+        seen = outgoing.conversation
+        wanted = self.house.config.policies.answers.drop_undeclared_calls
+        if not (wanted and self._asks_model and seen is not None and answer.status == 200):
+            return answer
+        if seen.held:  # more tools may be declared where nobody here has looked
+            return answer
+
+        def dropped(tool: str) -> None:
+            self.line.dropped()
+            self.house.owner.dropped(self.case, tool)
+
+        stream, declared = bool(answer.stream), frozenset(seen.tools)
+        dropping = drop_undeclared_call(dialect, declared, stream=stream, told=dropped)
+        return replace(answer, filters=(dropping,))
 
     def _answered(self, final: Final, document: Document, conversation: Conversation) -> Answer:
         """The answer that is given in place of a model's; nobody is asked."""

@@ -65,15 +65,15 @@ async def filtered(
     try:
         while not (ended and _holds(filters) == []):
             news = await _news(None if ended else coming, _holds(filters))
-            out = b""
+            out, broken = b"", None
             match news:
                 case bytes():
-                    out = _through(filters, events.feed(news))
+                    out, broken = _each(filters, events.feed(news))
                 case _News.FREED:
                     out = _freed(filters)
                 case _News.ENDED:
                     ended = True
-                    out = _through(filters, events.end())
+                    out, broken = _each(filters, events.end())
                 case _News.QUIET if kind:
                     yield alive(begun)
                 case _News.QUIET:
@@ -81,6 +81,8 @@ async def filtered(
             if out:
                 begun = True
                 yield out
+            if broken is not None:
+                raise broken
         if last := _through(filters, (), ended=True):
             yield last
     except TooLong:
@@ -136,6 +138,17 @@ async def _news(coming: _Coming | None, holds: Sequence["asyncio.Future[None]"])
 
 def _holds(filters: Sequence[Filter]) -> "list[asyncio.Future[None]]":
     return [held for each in filters if (held := each.held()) is not None]
+
+
+def _each(filters: Sequence[Filter], events: Iterable[Event]) -> tuple[bytes, Refused | None]:
+    """What goes on of the events one by one, and why a filter has ended the answer among them."""
+    out: list[bytes] = []
+    for event in events:
+        try:
+            out.append(_through(filters, (event,)))
+        except Refused as broken:
+            return b"".join(out), broken
+    return b"".join(out), None
 
 
 def _through(filters: Sequence[Filter], events: Iterable[Event], *, ended: bool = False) -> bytes:

@@ -89,6 +89,7 @@ class Gateway:
             stream_error=broken,
             failed=house.owner.deaf,
             broke=lambda no: line.broke(no.code),
+            keep_alive=lambda begun: ALL[endpoint.dress].keep_alive(begun=begun),
         )
 
 

@@ -78,6 +78,10 @@ class Line:
         self.know(notice=code)
         self._write("notice", NOTICES[code].severity)
 
+    def dropped(self) -> None:
+        """Write that an answer called a tool which its request did not declare."""
+        self._write("notice", NOTICES["tool-refused"].severity, notice="tool-refused")
+
     def forgiven(self) -> None:
         """Write that the client's base URL doubles `/v1`."""
         self._write("notice", "warning", problem="base-url-doubled")

@@ -17,7 +17,7 @@ from policies.conversation import Conversation, Run
 from policies.decision import Decision, Finding, Leg
 from policies.events import Event
 from policies.happenings import events_of, new_frames, place_of, tainted
-from policies.kinds import KINDS, PLAIN, level_of
+from policies.kinds import KINDS, PLAIN, REFUSED_CALL, level_of
 from policies.settings import Policies, RefusalRule
 from proxy import audit, logs
 from proxy.abouts import Abouts
@@ -147,6 +147,11 @@ class Owner:
         )
         told = partial(self._heard, case, declared)
         return (Witness(conversation.dialect, answer.stream, told),)
+
+    def dropped(self, case: Case, tool: str) -> None:
+        """A call of an answer was not passed on; observers have not seen it."""
+        facts = {"tool": tool, "why": "undeclared"}
+        self._event(case, Event(REFUSED_CALL, facts=facts), (tool,))
 
     def deaf(self, observer: Observer, error: BaseException) -> None:
         """An observer has failed; the answer goes on."""

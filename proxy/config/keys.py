@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
-from policies.settings import Also, Egress, Envelope, Limits, RefusalRule, ToolRule
+from policies.settings import Also, Answers, Egress, Envelope, Limits, RefusalRule, ToolRule
 from proxy.config import shapes
 from proxy.config.addresses import Base
 from proxy.config.kinds import Kind, choice, duration, flag, many, pair, rate, size, whole
@@ -162,6 +162,12 @@ REQUESTS: Final = Key(
     ["300/10m", "1200/10m"],
     "Requests of one session to a model, soft and hard.",
 )
+DROP_UNDECLARED: Final = Key(
+    "answers.drop_undeclared_calls",
+    flag(),
+    Answers().drop_undeclared_calls,
+    help_of(Answers, "drop_undeclared_calls"),
+)
 
 LIMITS: Final = (
     LIMITS_ENABLED, MAX_TURNS, STYLE, SAME_RESULT, POLLING, CYCLE, READ_ONLY, RESULT_BYTES, EXEMPT,
@@ -191,6 +197,7 @@ SINGLE: Final[tuple[Key[object], ...]] = tuple(
         Key("minimality.max_outbound_chars", whole(0, 10**9), 0,
             "Most characters that may leave in one request; 0 is no cap.", now=(0,)),
         *LIMITS,
+        DROP_UNDECLARED,
         SESSION_HEADER, ENDPOINTS_OPEN, TAILNET,
         Key("fallback.upstream", shapes.NAME, "home",
             "Upstream that answers what must not leave.", inert=True),

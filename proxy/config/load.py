@@ -9,7 +9,16 @@ from pathlib import Path
 from typing import Literal, cast
 
 from policies.decision import Leg
-from policies.settings import Also, Egress, Envelope, Limits, Policies, RefusalRule, ToolRule
+from policies.settings import (
+    Also,
+    Answers,
+    Egress,
+    Envelope,
+    Limits,
+    Policies,
+    RefusalRule,
+    ToolRule,
+)
 from proxy.config import keys
 from proxy.config.checks import check
 from proxy.config.key_files import read_secret
@@ -116,6 +125,7 @@ def _policies(reading: Reading) -> Policies:
         egress=Egress(on_hit, cast(Literal["allow", "home"], reading.get(keys.OPAQUE))),
         limits=_limits(reading, writes),
         refusals=tuple(rule for _, rule, _ in tools),
+        answers=Answers(reading.get(keys.DROP_UNDECLARED)),
     )
 
 

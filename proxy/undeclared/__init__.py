@@ -18,20 +18,22 @@ from proxy.undeclared.editing import Editing, Surgeon
 from proxy.undeclared.ollama import Ollama
 from proxy.undeclared.responses import Responses
 
-_SURGEONS: Mapping[str, Callable[[Container[str], Callable[[], None]], Surgeon]] = MappingProxyType(
-    {
-        "anthropic_messages": Messages,
-        "openai_chat": Chat,
-        "openai_responses": Responses,
-        "ollama_chat": Ollama,
-    }
+_SURGEONS: Mapping[str, Callable[[Container[str], Callable[[str], None]], Surgeon]] = (
+    MappingProxyType(
+        {
+            "anthropic_messages": Messages,
+            "openai_chat": Chat,
+            "openai_responses": Responses,
+            "ollama_chat": Ollama,
+        }
+    )
 )
 
 
 def drop_undeclared_call(
-    dialect: Dialect, declared: Container[str], *, stream: bool, told: Callable[[], None]
+    dialect: Dialect, declared: Container[str], *, stream: bool, told: Callable[[str], None]
 ) -> Filter:
     """The filter for one answer of `dialect`, a conversation's. `declared`: the names of the tools
     of its request; `stream`: the answer is a stream; `told` is called for each call that is
-    dropped."""
+    dropped, with the name of the tool, which a stranger may have chosen."""
     return Editing(dialect, _SURGEONS[dialect.name](declared, told), stream=stream)

@@ -1,7 +1,8 @@
 """Undeclared calls in answers of Anthropic Messages.
 
 Owns which events belong to a call, the numbers of blocks, and the stop reason. A block of type
-`tool_use` is one; those of server tools and MCP servers were carried out upstream.
+`tool_use` is one; those of server tools and MCP servers were carried out upstream. A tool of a
+toolset is declared under its name.
 """
 
 from collections.abc import Callable, Container, Iterator
@@ -16,7 +17,7 @@ _CALL, _STOP, _ENDED = "tool_use", b'"tool_use"', b'"end_turn"'
 class Messages:
     """See `Surgeon`."""
 
-    def __init__(self, declared: Container[str], told: Callable[[], None]) -> None:
+    def __init__(self, declared: Container[str], told: Callable[[str], None]) -> None:
         self._declared = declared
         self._told = told
         self._dropped: set[int] = set()
@@ -25,8 +26,9 @@ class Messages:
     def _is_undeclared(self, block: Node | None) -> bool:
         """Whether it is such a call. Of all others it is noted that they are there."""
         kind = word(block, "type")
-        if kind == _CALL and word(block, "name") not in self._declared:
-            self._told()
+        names = word(block, "name"), word(block, "toolset_name")
+        if kind == _CALL and not any(name in self._declared for name in names):
+            self._told(names[0])
             return True
         self._kept.add(kind)
         return False

@@ -33,7 +33,7 @@ class _Choice:
 class Chat:
     """See `Surgeon`."""
 
-    def __init__(self, declared: Container[str], told: Callable[[], None]) -> None:
+    def __init__(self, declared: Container[str], told: Callable[[str], None]) -> None:
         self._declared = declared
         self._told = told
         self._choices: dict[int, _Choice] = {}
@@ -91,10 +91,10 @@ class Chat:
         for place, call in enumerate(calls):
             at = place if whole else number(call, "index")
             if at not in state.kept and at not in state.dropped:
-                undeclared = _name(call) not in self._declared
+                undeclared = (name := _name(call)) not in self._declared
                 (state.dropped if undeclared else state.kept).add(at)
                 if undeclared:
-                    self._told()
+                    self._told(name)
             if at in state.dropped:
                 edits.append(Remove(call.address))
                 gone += 1
@@ -109,9 +109,9 @@ class Chat:
         if call is None or call.raw == b"null":
             return []
         if state.legacy is None:
-            state.legacy = word(call, "name") not in self._declared
+            state.legacy = (name := word(call, "name")) not in self._declared
             if state.legacy:
-                self._told()
+                self._told(name)
         return [Remove(call.address)] if state.legacy else []
 
 

@@ -21,7 +21,7 @@ _SILENT = frozenset({"reasoning", "compaction"})
 class Responses:
     """See `Surgeon`."""
 
-    def __init__(self, declared: Container[str], told: Callable[[], None]) -> None:
+    def __init__(self, declared: Container[str], told: Callable[[str], None]) -> None:
         self._declared = declared
         self._told = told
         self._dropped: set[int] = set()
@@ -32,8 +32,7 @@ class Responses:
     def _is_undeclared(self, item: Node | None) -> bool:
         if word(item, "type") not in _CALLS:
             return False
-        names = (word(item, "namespace"), word(item, "name"))
-        return ".".join(filter(None, names)) not in self._declared
+        return _name(item) not in self._declared
 
     def whole(self, document: Document) -> Out:
         """See `Surgeon`."""
@@ -51,7 +50,7 @@ class Responses:
             (self._dropped if undeclared else self._kept).add(at)
             self._left |= not undeclared and word(root.get("item"), "type") not in _SILENT
             if undeclared:
-                self._told()
+                self._told(_name(root.get("item")))
         if at in self._dropped:
             self._gap += 1
             return ()
@@ -71,8 +70,8 @@ class Responses:
         """The edits that take undeclared calls out of a response, and whether anything is left."""
         output = items(response, "output")
         gone = [item for item in output if self._is_undeclared(item)]
-        for _ in gone if told else ():
-            self._told()
+        for item in gone if told else ():
+            self._told(_name(item))
         left = any(word(i, "type") not in _SILENT for i in output if i not in gone)
         return [Remove(item.address) for item in gone], left
 
@@ -93,6 +92,11 @@ class Responses:
             else Insert(place, len(output.items()), dump(message))
         )
         return [dump(event) for event in story], edit
+
+
+def _name(item: Node | None) -> str:
+    """The tool's, with its namespace where it has one."""
+    return ".".join(filter(None, (word(item, "namespace"), word(item, "name"))))
 
 
 def _id(response: Node) -> str:

@@ -249,6 +249,33 @@ LIMITS = (
         dialect="ollama_chat",
         leg=Leg.LOCAL,
     ),
+    line(
+        "proxy/undeclared/editing.py",
+        "what two readers could read in two ways",
+        "proxy/undeclared/test_undeclared.py::test_what_cannot_be_read_for_certain_ends_the_answer",
+        Cut(
+            'raise Refused("upstream-unreachable", reason="its answer cannot be read") from None',
+            "return (event,)",
+        ),
+        dialect="openai_chat",
+        stream=True,
+    ),
+    named(
+        "undeclared calls pass",
+        "proxy/errand.py",
+        "scenes/test_answer_filters.py::test_undeclared_calls_are_dropped_where_that_is_set",
+        Cut("return replace(answer, filters=(dropping,))", "return answer"),
+        dialect="openai_chat",
+        story="only",
+        leg=Leg.CLOUD,
+    ),
+    named(
+        "held streams left silent",
+        "proxy/filtering.py",
+        "scenes/test_answer_filters.py::test_a_call_that_is_held_keeps_its_client",
+        Cut("case _News.QUIET if kind:", "case _News.QUIET if False:"),
+        dialect="ollama_chat",
+    ),
     named(
         "notes forgotten",
         "proxy/ledger.py",
