@@ -78,13 +78,15 @@ class Source:
 
 
 class _Opened:
-    """The children of a node, once they were asked for."""
+    """The children of a node, once they were asked for. `spans`: where items lie; `items`: those
+    of them that were asked for."""
 
-    __slots__ = ("by_key", "children", "own_folds", "twin_fold")
+    __slots__ = ("by_key", "items", "own_folds", "spans", "twin_fold")
 
-    def __init__(self, children: "tuple[Node, ...]", by_key: "dict[str, Node]") -> None:
-        self.children = children
+    def __init__(self, by_key: "dict[str, Node]", spans: Sequence[tuple[int, int]]) -> None:
         self.by_key = by_key
+        self.spans = spans
+        self.items: dict[int, Node] = {}
         joined = "".join(by_key)
         self.own_folds = joined.casefold() == joined  # the common case: no key needs folding
         self.twin_fold = None if self.own_folds else _twin_fold(by_key)
@@ -168,7 +170,8 @@ class Node:
 
         Raises `Malformed` for keys that are equal once decoded.
         """
-        return self._open().children
+        opened = self._open()
+        return tuple(opened.by_key.values()) or tuple(map(self.item, range(len(opened.spans))))
 
     def members(self, *, free: bool = False) -> "tuple[tuple[str, Node], ...]":
         """Keys and values of an object in order; empty for any other kind.
@@ -187,7 +190,18 @@ class Node:
         lie, for who has seen the same bytes before."""
         if self.kind is not Kind.ARRAY:
             return ()
-        return self._open(known).children
+        self._open(known)
+        return self.children()
+
+    def item(self, index: int) -> "Node":
+        """One item of an array, which has so many."""
+        opened = self._open()
+        if (item := opened.items.get(index)) is None:
+            start, end = opened.spans[index]
+            item = Node(self._source, (*self.address, index), start, end)
+            # Of two threads that ask at once both get the first one.
+            item = opened.items.setdefault(index, item)
+        return item
 
     def get(self, key: str) -> "Node | None":
         """The member `key`; None where there is none, or this is no object.
@@ -231,14 +245,13 @@ class Node:
         """The member or item that `step` of an address leads to; None where it leads nowhere."""
         if isinstance(step, str):
             return self._open().by_key.get(step)
-        items = self.items()
-        return items[step] if 0 <= step < len(items) else None
+        return self.item(step) if 0 <= step < len(self._open().spans) else None
 
     def _open(self, known: Sequence[tuple[int, int]] = ()) -> _Opened:
         if self._opened is None:
             source, address, start, end = self._source, self.address, self.offset, self._end
             by_key: dict[str, Node] = {}
-            children: tuple[Node, ...] = ()
+            spans: Sequence[tuple[int, int]] = ()
             first = source.body[start]
             # The items of a list at the top are judged one by one, when they are opened: a known
             # message is not judged again.
@@ -246,15 +259,11 @@ class Node:
                 self.judge()
             if first == _BRACE:
                 by_key = self._members()
-                children = tuple(by_key.values())
             elif first == _BRACKET:
                 if source.known is not None and start == source.known.start:
                     known = source.known.spans
                 spans = array_spans(source.scan, start, end, known)
-                children = tuple(
-                    [Node(source, (*address, i), s, e) for i, (s, e) in enumerate(spans)]
-                )
-            self._opened = _Opened(children, by_key)
+            self._opened = _Opened(by_key, spans)
         return self._opened
 
     def judge(self) -> None:
@@ -346,14 +355,14 @@ class Node:
         """SHA-256 over `salt` and the raw bytes."""
         return hashlib.sha256(salt + self.raw).digest()
 
-    def item_spans(self) -> list[tuple[int, int]]:
-        """`span` of each item of an array."""
-        return [(n.offset, n._end) for n in self.items()]
+    def item_spans(self, known: Sequence[tuple[int, int]] = ()) -> Sequence[tuple[int, int]]:
+        """`span` of each item of an array. `known` is as for `items`."""
+        return self._open(known).spans
 
     def item_digests(self, salt: bytes, start: int = 0) -> list[bytes]:
         """`digest` of each item of an array, from item `start` on."""
         body, sha256 = self._source.body, hashlib.sha256
-        return [sha256(salt + body[n.offset : n._end]).digest() for n in self.items()[start:]]
+        return [sha256(salt + body[s:e]).digest() for s, e in self.item_spans()[start:]]
 
     def _view(self) -> memoryview:
         return memoryview(self._source.body)[self.offset : self._end]

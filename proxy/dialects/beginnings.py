@@ -5,12 +5,14 @@ sends its whole history with every turn, and all but the end of it is the same, 
 """
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from msgspec import Struct
 
+from policies.conversation import Message, Piece
 from proxy.dialects.facts import Facts
+from proxy.json_node import Source
 from proxy.lazyjson import Known, Node
 from proxy.memory import Memory
 
@@ -19,28 +21,33 @@ LEAST: Final = 16 * 1024
 
 _HEAD: Final = 512  # bytes by which the list of last time is found
 _CHUNK: Final = 64 * 1024
-_ITEM: Final = 300  # bytes that one item takes beside its own
+_ITEM: Final = 900  # bytes that one item takes beside its own
 
 
 class Beginning(Struct, frozen=True, eq=False):
     """A list as it was, but for its last item: how the body began, and for each item its digest and
-    facts."""
+    facts, and what a view has of it. Pieces are read from the bytes that are kept here."""
 
     known: Known
     ends: tuple[int, ...]
     digests: tuple[bytes, ...]
     facts: tuple[Facts, ...]
+    messages: tuple[Message, ...]
+    pieces: tuple[Piece, ...]
 
 
 Beginnings = Memory[bytes, Beginning]
 
 
 class Shared(Struct, frozen=True, eq=False):
-    """The first items of a list that are known: where they lie in the body at hand."""
+    """The first items of a list that are known: where they lie in the body at hand. `messages` and
+    `pieces`, where the whole body began alike."""
 
     spans: Sequence[tuple[int, int]] = ()
     digests: Sequence[bytes] = ()
     facts: Sequence[Facts] = ()
+    messages: Sequence[Message] = ()
+    pieces: Sequence[Piece] = ()
 
 
 def known(body: bytes, list_key: str, beginnings: Beginnings) -> Known | None:
@@ -65,7 +72,7 @@ def shared(node: Node, beginnings: Beginnings) -> Shared:
     if old is None:
         return Shared()
     if old.known is node.source.known:
-        return Shared(old.known.spans, old.digests, old.facts)
+        return Shared(old.known.spans, old.digests, old.facts, old.messages, old.pieces)
     start, end = node.span
     moved = start - old.known.start
     same = _common(old.known, node.source.body, start, end)
@@ -78,19 +85,35 @@ def shared(node: Node, beginnings: Beginnings) -> Shared:
 
 
 def remember(
-    node: Node, digests: Sequence[bytes], facts: Sequence[Facts], beginnings: Beginnings
+    node: Node, facts: Sequence[Facts], messages: Sequence[Message], beginnings: Beginnings
 ) -> None:
-    """Keep the list `node` with the digests and facts of all its items, but for the last, for next
-    time."""
+    """Keep the list `node` with the facts of all its items, which are `messages`, but for the last,
+    for next time."""
     here = node.item_spans() if _worth_it(node) else []
     if len(here) < 2:
         return
     spans = tuple(here[:-1])
     raw = node.source.body[: here[-1][0]]
     ends = tuple([end for _, end in spans])
-    old = Beginning(Known(raw, node.offset, spans), ends, tuple(digests[:-1]), tuple(facts[:-1]))
+    old = Beginning(
+        Known(raw, node.offset, spans),
+        ends,
+        tuple([message.digest for message in messages[:-1]]),
+        tuple(facts[:-1]),
+        tuple(messages[:-1]),
+        tuple(_pieces(raw, spans, messages)),
+    )
     # The facts are in their own memory as well; here they are held on to, so they count.
     beginnings.renew(_key(node), old, 3 * len(raw) + _ITEM * len(here))
+
+
+def _pieces(
+    raw: bytes, spans: Sequence[tuple[int, int]], messages: Sequence[Message]
+) -> Iterator[Piece]:
+    source = Source(raw, raw)
+    for (start, end), message in zip(spans, messages, strict=False):
+        node = Node(source, message.address, start, end)
+        yield Piece(message.address, message.digest, node.strands, node.size)
 
 
 def _worth_it(node: Node) -> bool:

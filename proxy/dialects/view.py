@@ -54,14 +54,14 @@ class Reading:
 
 @dataclass(slots=True)
 class _Seen:
-    """What the walk gathers: `facts` with something notable, `said` those of the messages, `prompt`
-    what a string in their place says."""
+    """What the walk gathers: `facts` with something notable, `said` those of the messages, which
+    are `listed`, `prompt` what a string in their place says."""
 
     pieces: list[Piece] = field(default_factory=list)
     messages: list[Message] = field(default_factory=list)
     facts: list[tuple[Address, Facts]] = field(default_factory=list)
     said: list[Facts] = field(default_factory=list)
-    nodes: tuple[Node, ...] = ()
+    listed: Node | None = None
     prompt: Said = ()
 
 
@@ -148,31 +148,35 @@ def _member(key: str, node: Node, reading: Reading, store: FactStore, seen: _See
 
 def _messages(node: Node, reading: Reading, store: FactStore, seen: _Seen) -> None:
     common = shared(node, store.beginnings)
-    items = seen.nodes = node.items(common.spans)
-    if len(items) > MOST_MESSAGES:
+    count, same = len(node.item_spans(common.spans)), len(common.digests)
+    if count > MOST_MESSAGES:
         raise Malformed(f"more than {MOST_MESSAGES} messages", node.address, node.offset)
-    new = node.item_digests(MESSAGE, len(common.digests))
-    digests = [*common.digests, *new]
-    known = [*common.facts, *map(store.get, new)]
+    seen.listed = node
+    new = node.item_digests(MESSAGE, same)
+    known = list(map(store.get, new))
     made = _read(
         {
-            digest: item
-            for digest, item, facts in zip(digests, items, known, strict=True)
+            digest: node.item(number)
+            for number, digest, facts in zip(range(same, count), new, known, strict=True)
             if facts is None
         },
         reading,
         store,
     )
-    for item, digest, remembered in zip(items, digests, known, strict=True):
-        facts = remembered or made[digest]
-        address = item.address
-        seen.pieces.append(Piece(address, digest, item.strands, item.size))
-        seen.messages.append(facts.message(len(seen.messages), address, digest))
+    seen.said = [*common.facts]
+    seen.said += [facts or made[digest] for digest, facts in zip(new, known, strict=True)]
+    seen.messages += common.messages
+    seen.pieces += common.pieces
+    digests = [*common.digests, *new]
+    for number in range(len(seen.messages), count):
+        item, digest = node.item(number), digests[number]
+        seen.pieces.append(Piece(item.address, digest, item.strands, item.size))
+        seen.messages.append(seen.said[number].message(number, item.address, digest))
+    for message, facts in zip(seen.messages, seen.said, strict=True):
         if facts.notable:
-            seen.facts.append((address, facts))
-        seen.said.append(facts)
+            seen.facts.append((message.address, facts))
     if len(new) > 1:
-        remember(node, digests, seen.said, store.beginnings)
+        remember(node, seen.said, seen.messages, store.beginnings)
 
 
 def _read(new: Mapping[bytes, Node], reading: Reading, store: FactStore) -> dict[bytes, Facts]:
@@ -191,12 +195,17 @@ def _read(new: Mapping[bytes, Node], reading: Reading, store: FactStore) -> dict
 
 
 def _said(seen: _Seen, index: int) -> Said:
-    return seen.said[index].said(seen.nodes[index].value)
+    return seen.said[index].said(_item(seen, index).value)
+
+
+def _item(seen: _Seen, index: int) -> Node:
+    assert seen.listed is not None
+    return seen.listed.item(index)
 
 
 def _words(seen: _Seen, index: int) -> tuple[Strand, ...]:
     message = seen.messages[index]
-    found = words_of(seen.nodes[index].value()) if message.role == "user" else ()
+    found = words_of(_item(seen, index).value()) if message.role == "user" else ()
     return tuple(Strand(message.address + one.address, one.text) for one in found)
 
 

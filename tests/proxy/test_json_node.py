@@ -110,7 +110,9 @@ def test_members_and_items_are_the_same_nodes_every_time():
     """Opening happens once."""
     root = read(BODY).root
     assert root.get("a") is root.get("a") is dict(root.members())["a"]
-    assert root.get("a").items() is root.get("a").items()
+    first, again = root.get("a").items(), root.get("a").items()
+    assert all(one is two for one, two in zip(first, again, strict=True))
+    assert root.get("a").item(1) is first[1] is root.get("a").child(1)
 
 
 def test_digests_are_over_salt_and_raw_bytes():

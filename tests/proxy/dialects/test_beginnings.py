@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from policies.conversation import Conversation
+from policies.conversation import Conversation, Message, Origin
 from proxy.dialects.anthropic_messages import AnthropicMessages
 from proxy.dialects.beginnings import LEAST, Beginnings, remember, shared
 from proxy.json_node import Node
@@ -96,8 +96,13 @@ def test_only_whole_items_are_known(before: str, after: str, known: int) -> None
     """A number that goes on is another one; so is a string with one more letter."""
     memory: Beginnings = Memory(10**6)
     old, new = listed(before.encode()), listed(after.encode())
-    facts = [object()] * len(old.items())
-    remember(old, old.item_digests(b""), facts, memory)  # type: ignore[arg-type]
+    digests = old.item_digests(b"")
+    facts = [object()] * len(digests)
+    messages = [
+        Message(n, ("messages", n), "user", Origin.OPERATOR, digest)
+        for n, digest in enumerate(digests)
+    ]
+    remember(old, facts, messages, memory)  # type: ignore[arg-type]
     found = shared(new, memory)
     assert (len(found.spans), len(found.digests), len(found.facts)) == (known,) * 3
     items = new.items(found.spans)
@@ -110,7 +115,7 @@ def test_small_lists_and_bodies_with_half_surrogates_are_not_kept() -> None:
     memory: Beginnings = Memory(10**6)
     for raw in (b"[1]", b'["\\ud800", ' + BIG.encode() + b"]"):
         node = listed(raw)
-        remember(node, node.item_digests(b""), [], memory)
+        remember(node, [], [], memory)
         assert not shared(node, memory).spans
     assert len(memory) == 0
 
@@ -140,3 +145,19 @@ def test_a_known_beginning_hides_no_fault_behind_it() -> None:
     for wrong in (b'{"role": "user", "role": "user"}', b"[" * 99 + b"]" * 99):
         with pytest.raises(Malformed):
             dialect.view(read(raw[: raw.rindex(b"]", 0, -50)] + b", " + wrong + b"]}", judge=False))
+
+
+def test_of_a_known_body_only_the_end_is_looked_at() -> None:
+    """The messages are those of last time; what is asked of one of them is read where it is kept,
+    and no node of the new body is made for it."""
+    dialect = AnthropicMessages()
+    history = [message(number) for number in range(60)]
+    first = dialect.view(read(body(history, {})))
+    raw = body([*history, message(99), message(98)], {})
+    document = read(raw, judge=False, known=dialect.known(raw))
+    second = dialect.view(document)
+    assert all(one is two for one, two in zip(first.messages[:59], second.messages, strict=False))
+    assert second.pieces[5].strands() == first.pieces[5].strands()
+    (listed,) = [node for node in document.root.children() if len(node.item_spans()) == 62]
+    assert listed._opened is not None
+    assert sorted(listed._opened.items) == [59, 60, 61]
