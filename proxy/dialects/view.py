@@ -217,7 +217,7 @@ def _units(seen: _Seen, reading: Reading) -> Iterator[Unit]:
         if message.calls:
             names.called(message)
         if facts.found:
-            tools = tuple(["" if found.source else names.of(found) for found in facts.found])
+            tools = names.all_of(facts.found)
             yield from facts.units(message, tools, answered=message.index < last_spoken)
         if message.answers:
             names.answered(len(message.answers))
@@ -242,11 +242,15 @@ class _Names:
     def answered(self, results: int) -> None:
         self._place += results
 
-    def of(self, found: Found) -> str:
-        known = self._by_id.get(found.call, "")
+    def all_of(self, found: Sequence[Found]) -> tuple[str, ...]:
+        """The tool of each piece; none for what has a source of its own."""
+        known = self._by_id.get
         if not self._named:
-            return known or found.name
-        return found.name or known or self._at_place()
+            return tuple(["" if f.source else known(f.call, "") or f.name for f in found])
+        return tuple(["" if f.source else self._of(f) for f in found])
+
+    def _of(self, found: Found) -> str:
+        return found.name or self._by_id.get(found.call, "") or self._at_place()
 
     def _at_place(self) -> str:
         return self._open[self._place].name if self._place < len(self._open) else ""
