@@ -1,4 +1,4 @@
-"""The beginning of a body that was read before: what stands there need not be read again.
+"""What nodes are read from: the bytes of a body, and the beginning of it that was read before.
 
 Owns how much of a body is new, and where things lie in it then. It must not know what they mean.
 
@@ -40,3 +40,19 @@ class Known:
             else:
                 found.append((key, key_start, first, last + moved * (first == self.start)))
         return found
+
+
+@dataclass(slots=True)
+class Source:
+    """What the nodes of one body share.
+
+    `scan` is `body`, save that each lone surrogate escape is `\\u0020` there: as long, and readable
+    for the fast reader, which refuses lone surrogates where we must let them pass. `judged`:
+    it has been checked that no value lies deeper than allowed. `known`: how it begins, where that
+    was read before.
+    """
+
+    body: bytes
+    scan: bytes
+    judged: bool = False
+    known: Known | None = None

@@ -8,7 +8,6 @@ the body; whatever `text`, `value`, `strands` and `digest` return does not.
 import hashlib
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
@@ -25,7 +24,7 @@ from proxy.json_faults import (
     key_at,
     lone_surrogate,
 )
-from proxy.json_known import Known
+from proxy.json_known import Source
 from proxy.json_spans import ARRAY, OBJECT, ObjectSpans, Unaccounted, array_spans, object_spans
 from proxy.json_whole import (
     SLOWLY,
@@ -59,22 +58,6 @@ _KINDS: Final = {
     ord("f"): Kind.LITERAL,
     ord("n"): Kind.LITERAL,
 }
-
-
-@dataclass(slots=True)
-class Source:
-    """What the nodes of one body share.
-
-    `scan` is `body`, save that each lone surrogate escape is `\\u0020` there: as long, and readable
-    for the fast reader, which refuses lone surrogates where we must let them pass. `judged`:
-    it has been checked that no value lies deeper than allowed. `known`: how it begins, where that
-    was read before.
-    """
-
-    body: bytes
-    scan: bytes
-    judged: bool = False
-    known: Known | None = None
 
 
 class _Opened:

@@ -16,8 +16,8 @@ import msgspec
 from proxy.edits import Edit, Insert, Member, Remove, Replace, splice
 from proxy.json_bounds import check_depth, check_width, crowded, scan_depth
 from proxy.json_faults import MAX_DEPTH, Malformed, address_at, lone_surrogate, syntax_fault
-from proxy.json_known import Known
-from proxy.json_node import Kind, Node, Source
+from proxy.json_known import Known, Source
+from proxy.json_node import Kind, Node
 
 __all__ = [
     "Document",

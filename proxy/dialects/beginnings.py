@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from policies.conversation import Message, Piece
 from proxy.dialects.facts import Facts
-from proxy.json_node import Source
+from proxy.json_known import Source
 from proxy.lazyjson import Known, Node
 from proxy.memory import Memory
 
