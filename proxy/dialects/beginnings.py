@@ -6,11 +6,12 @@ sends its whole history with every turn, and all but the end of it is the same, 
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Final
 
 from msgspec import Struct
 
-from policies.conversation import Message, Piece
+from policies.conversation import Address, Message, Piece, Strand
 from proxy.dialects.facts import Facts
 from proxy.json_known import Source
 from proxy.lazyjson import Known, Node
@@ -110,10 +111,13 @@ def remember(
 def _pieces(
     raw: bytes, spans: Sequence[tuple[int, int]], messages: Sequence[Message]
 ) -> Iterator[Piece]:
-    source = Source(raw, raw)
     for (start, end), message in zip(spans, messages, strict=False):
-        node = Node(source, message.address, start, end)
-        yield Piece(message.address, message.digest, node.strands, node.size)
+        strands = partial(_strands, raw, message.address, start, end)
+        yield Piece(message.address, message.digest, strands, end - start)
+
+
+def _strands(raw: bytes, address: Address, start: int, end: int) -> tuple[Strand, ...]:
+    return Node(Source(raw, raw), address, start, end).strands()
 
 
 def _worth_it(node: Node) -> bool:
