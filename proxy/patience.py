@@ -37,9 +37,11 @@ class Patience:
         self._since = None
 
     def stop(self) -> None:
-        """No wait will follow."""
+        """No wait will follow. Whoever was to be told is let go: it mostly holds this as well, and
+        what it holds of an answer would else wait for the collector."""
         if self._timer is not None:
             self._timer.cancel()
+        self._lost = _nobody
 
     def _look(self, loop: asyncio.AbstractEventLoop) -> None:
         now = loop.time()
@@ -48,3 +50,7 @@ class Patience:
             self._lost()
         else:
             self._timer = loop.call_at(due, self._look, loop)
+
+
+def _nobody() -> None:
+    """Nobody is told any more."""

@@ -86,6 +86,10 @@ class Connection(RequestHandler):
         self._unwatch()
         if self._ahead_timer is not None:
             self._ahead_timer.cancel()
+        if exc is not None:
+            # aiohttp keeps it with the request, and its traceback the frames that wrote, with what
+            # they wrote: a ring that would wait for the collector.
+            exc.__traceback__ = None
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:

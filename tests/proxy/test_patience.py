@@ -1,6 +1,8 @@
 """A limit on one wait at a time."""
 
 import asyncio
+import gc
+import weakref
 
 from proxy.patience import Patience
 
@@ -42,3 +44,26 @@ async def test_what_was_stopped_is_told_nothing() -> None:
     Patience(0.05, lambda: lost.append(2)).stop()
     await asyncio.sleep(0.1)
     assert lost == []
+
+
+async def test_who_was_waited_for_is_let_go_at_once() -> None:
+    """Without the collector, though each of the two holds the other: an answer that was given up
+    has what it had read still with it."""
+
+    class Reader:
+        def __init__(self) -> None:
+            self.patience = Patience(1.0, self.lost)
+
+        def lost(self) -> None:
+            """Never called."""
+
+    gc.disable()
+    try:
+        reader = Reader()
+        reader.patience.begin()
+        reader.patience.stop()
+        alive = weakref.ref(reader)
+        del reader
+        assert alive() is None
+    finally:
+        gc.enable()

@@ -159,6 +159,37 @@ async def test_a_client_that_never_reads_costs_no_memory(tmp_path: Path) -> None
             writer.transport.abort()
 
 
+async def test_clients_that_leave_without_reading_are_forgotten(tmp_path: Path) -> None:
+    """What was read for them goes with them, at once and not when the collector comes by: the
+    fourth forty cost what the first cost."""
+
+    def endless(asked: Recorded) -> Reply:
+        def steps() -> Iterator[Step]:
+            while True:
+                yield b"data: " + b"x" * 60_000 + b"\n\n"
+
+        return Reply.stream(steps())
+
+    async with house(tmp_path) as at:
+        at.vendor.script = endless
+        files, held = at.files(), []
+        raw = request(at.port, "/v1/messages", b'{"model":"m"}')
+        for turn in range(1, 5):
+            writers = []
+            for _ in range(40):
+                _, writer = await asyncio.open_connection("127.0.0.1", at.port, limit=1)
+                writer.transport.pause_reading()  # type: ignore[attr-defined]
+                writer.write(raw)
+                writers.append(writer)
+            await at.vendor.arrived(40 * turn)
+            await asyncio.sleep(0.5)
+            held.append(at.memory())
+            for writer in writers:
+                writer.transport.abort()
+            await at.settled(files)
+        assert held[-1] - held[0] < 10 * MB, held
+
+
 async def test_a_flood_ahead_of_its_turn_costs_no_memory(tmp_path: Path) -> None:
     """Requests without end on one connection, behind one that is not answered: 40 MB of them are
     thrown away, not kept."""
