@@ -72,6 +72,8 @@ first_byte = "{seconds:.0f}s"
 url = "memory:"
 [envelope]
 reminder = "{mode}"
+[limits]
+enabled = false
 [[upstream]]
 name = "here"
 leg = "local"
