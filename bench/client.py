@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 _STAMP = re.compile(rb"at=(\d+);")
+_NOTICE = re.compile(rb"x-transom-notice: *([\w-]+)")
+_USUAL = (b"adopted",)  # notices of answers that came from the upstream all the same
 _STATUS = re.compile(rb"HTTP/1\.1 (\d{3})")
 
 
@@ -50,7 +52,8 @@ class Connection(asyncio.Protocol):
         if end < 0:
             return
         head = bytes(self._seen[:end]).lower()
-        if (status := _STATUS.match(bytes(self._seen[:end]))) is None or status[1] != b"200":
+        status, notice = _STATUS.match(bytes(self._seen[:end])), _NOTICE.search(head)
+        if status is None or status[1] != b"200" or (notice and notice[1] not in _USUAL):
             raise RuntimeError(f"unexpected answer: {bytes(self._seen[:600])!r}")
         self._chunked = b"transfer-encoding: chunked" in head
         if not self._chunked:

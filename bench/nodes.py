@@ -1,4 +1,8 @@
-"""Transom as it is measured: two configurations, and how a node with one of them is started."""
+"""Transom as it is measured: two configurations, and how a node with one of them is started.
+
+The guard counts everything that has a limit, and each limit is too high to be met: what is answered
+at home would not be measured.
+"""
 
 from pathlib import Path
 
@@ -25,6 +29,14 @@ _GUARD = """version = 1
 port = 0
 [state]
 url = "sqlite://{folder}/guard.db"
+[limits]
+max_turns = 100000
+same_result = [99999, 100000]
+polling = [99999, 100000]
+cycle = [99999, 100000]
+read_only = [99999, 100000]
+result_bytes = ["500 MB", "1 GB"]
+requests = ["900000/1m", "1000000/1m"]
 [[upstream]]
 name = "bench"
 leg = "cloud"
