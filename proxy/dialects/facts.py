@@ -5,7 +5,8 @@ must not know a vendor, nor hold a node of a document: facts outlive the request
 They are structs of msgspec, made by the hundred while a history is read for the first time.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from sys import getsizeof
 from typing import TYPE_CHECKING
 
@@ -102,19 +103,6 @@ class Facts(Struct, frozen=True, eq=False, gc=False):
             self._said[:] = [words]
         return words
 
-    def signs(self) -> tuple[bytes, ...]:
-        """The signatures of the calls made here, worked out when they are first asked for."""
-        if kept := self._signs[:1]:
-            return kept[0]
-        signs = tuple([signature(call) for call in self.calls])
-        self._signs[:] = [signs]
-        return signs
-
-    def results(self) -> tuple[bytes, ...]:
-        """Digests of what came back from calls."""
-        texts = [found.digest() for found in self.found if not found.source]
-        return (*texts, *[digest for digest, _ in self.others])
-
     def _size(self) -> int:
         """Bytes of what came back from calls."""
         size = sum([size for _, size in self.others]) if self.others else 0
@@ -140,8 +128,9 @@ class Facts(Struct, frozen=True, eq=False, gc=False):
             self.sealed,
             tuple([address + way for way in self.thoughts]) if self.thoughts else (),
             self.hollow,
-            self.signs,
-            self.results,
+            # Not methods of this: it keeps the message, and nobody looks for circles through it.
+            partial(_signs, self.calls, self._signs) if self.calls else _nothing,
+            partial(_results, self.found, self.others) if self.answers else _nothing,
             self._size() if self.answers else 0,
         )
         self._placed[:] = [message]
@@ -174,6 +163,25 @@ class Facts(Struct, frozen=True, eq=False, gc=False):
         )
         self._units[:] = [(message, tools, answered, units)]
         return units
+
+
+def _nothing() -> tuple[()]:
+    return ()
+
+
+def _signs(calls: Sequence[ToolCall], kept: list[tuple[bytes, ...]]) -> tuple[bytes, ...]:
+    """The signatures of `calls`, worked out when they are first asked for."""
+    for signs in kept[:1]:
+        return signs
+    signs = tuple([signature(call) for call in calls])
+    kept[:] = [signs]
+    return signs
+
+
+def _results(founds: Sequence[Found], others: Sequence[tuple[bytes, int]]) -> tuple[bytes, ...]:
+    """Digests of what came back from calls."""
+    texts = [found.digest() for found in founds if not found.source]
+    return (*texts, *[digest for digest, _ in others])
 
 
 def _bytes(text: str) -> int:

@@ -4,7 +4,7 @@ import gc
 import json
 import threading
 
-from policies.conversation import ToolCall
+from policies.conversation import Message, ToolCall, Unit
 from proxy.dialects.anthropic_messages import AnthropicMessages
 from proxy.dialects.facts import Facts, FactStore, Found, size
 from proxy.dialects.opened import Opened
@@ -61,6 +61,34 @@ def test_nothing_of_a_document_outlives_it() -> None:
     dialect.view(read(body("a" * 10_000, "b")))
     gc.collect()
     assert not [thing for thing in gc.get_objects() if isinstance(thing, Node | Opened)]
+
+
+def test_what_is_put_out_is_gone() -> None:
+    """Facts and what was made of them go with the last who knows them, without a collection: the
+    collector does not look into facts, so a circle through them would stay for ever."""
+    call = {"type": "tool_use", "id": "c", "name": "read", "input": {}}
+    result = {"type": "tool_result", "tool_use_id": "c"}
+    dialect = AnthropicMessages(FactStore(40_000))
+
+    def alive() -> int:
+        return sum(isinstance(each, Message | Unit) for each in gc.get_objects())
+
+    before = alive()
+    gc.disable()
+    try:
+        for number in range(300):
+            messages = [
+                {"role": "user", "content": f"text {number}"},
+                {"role": "assistant", "content": [{**call, "input": {"n": number}}]},
+                {"role": "user", "content": [{**result, "content": f"result {number}"}]},
+            ]
+            seen = dialect.view(read(json.dumps({"messages": messages}).encode()))
+            assert [len(each.signs()) for each in seen.messages] == [0, 1, 0]
+            assert [len(each.results()) for each in seen.messages] == [0, 0, 1]
+        del seen
+        assert alive() - before <= 2 * len(dialect.store) < 300
+    finally:
+        gc.enable()
 
 
 def test_a_store_that_threads_share_keeps_its_count() -> None:
