@@ -117,7 +117,7 @@ def _bounds(rounds: Rounds, limits: Limits) -> list[_Bound]:
             "result-bytes", TURN_LIMIT, *limits.result_bytes, Rounds.size, "{} bytes of results"
         ),
     ]
-    tools = rounds[len(rounds) - 1].tools
+    tools = rounds.tools(len(rounds) - 1)
     if tools and all(exempt(tool, limits.exempt) for tool in tools):
         return found
     only_read = partial(_reads, limits)

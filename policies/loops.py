@@ -37,11 +37,10 @@ def _bytes(text: str) -> bytes:
 @dataclass(frozen=True, slots=True)
 class Round:
     """`calls`: signatures of what was called at once, in no order; none where the history holds
-    only the results. `results`: digests of what came back, in no order. `tools`: names."""
+    only the results. `results`: digests of what came back, in no order."""
 
     calls: tuple[bytes, ...]
     results: tuple[bytes, ...]
-    tools: tuple[str, ...]
 
 
 @dataclass(slots=True)
@@ -68,6 +67,12 @@ class Rounds:
         stop = self.runs[count - 1].stop if count else self._begin
         return sum([message.size for message in self.conversation.messages[self._begin : stop]])
 
+    def tools(self, number: int) -> list[str]:
+        """What was called in that round, by name."""
+        begin = self.runs[number - 1].stop if number else self._begin
+        made = self.conversation.messages[begin : self.runs[number].start]
+        return [call.name for message in made for call in message.calls]
+
     def _round(self, number: int) -> Round:
         run, messages = self.runs[number], self.conversation.messages
         begin = self.runs[number - 1].stop if number else self._begin
@@ -76,7 +81,6 @@ class Rounds:
         return Round(
             tuple(sorted([sign for m in made for sign in m.signs()])),
             tuple(sorted([digest for m in back for digest in m.results()])),
-            tuple([call.name for m in made for call in m.calls]),
         )
 
 
@@ -112,12 +116,15 @@ def polls(rounds: Rounds, count: int) -> int:
 def reads(rounds: Rounds, count: int, writes: Callable[[str], bool | None]) -> int:
     """How many rounds called nothing that writes, at the end of the first `count` rounds. `writes`
     says of a tool whether it does; None: it does not count."""
-    found = 0
+    found, known = 0, dict[str, bool | None]()
     for number in range(count - 1, -1, -1):
-        kinds = {writes(tool) for tool in rounds[number].tools}
-        if True in kinds:
-            break
-        found += False in kinds
+        reads_only = False
+        for tool in rounds.tools(number):
+            kind = known[tool] if tool in known else known.setdefault(tool, writes(tool))
+            if kind:
+                return found
+            reads_only = reads_only or kind is False
+        found += reads_only
     return found
 
 

@@ -74,7 +74,7 @@ def test_a_round_is_what_was_called_at_once(dialect: str) -> None:
     calls = [("read_file", {"path": "a"}, "ä"), ("look", {}, "bb")]
     rounds = rounds_of(seen(dialect, [calls, calls[::-1], one("look", 1, "")]))
     assert len(rounds) == 3
-    assert sorted(rounds[0].tools) == ["look", "read_file"]
+    assert sorted(rounds.tools(0)) == ["look", "read_file"]
     assert rounds[0].calls == rounds[1].calls != rounds[2].calls
     assert rounds[0].results == rounds[1].results != rounds[2].results
     assert [rounds.size(count) for count in range(4)] == [0, 4, 8, 8]

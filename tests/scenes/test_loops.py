@@ -35,6 +35,7 @@ from tests.policies.test_loops import letters
 from tests.scenes.bodies import PATHS
 from tests.scenes.staging import Heard, Stage, echo, staged
 from tests.scenes.turns import TURNS, Rounds, one
+from tests.strict.anthropic_rules import faults
 
 DIALECTS = pytest.mark.parametrize("dialect", TURNS)
 LEGS = pytest.mark.parametrize("leg", Leg)
@@ -119,6 +120,8 @@ async def test_a_note_stays_where_it_stood(dialect: str) -> None:
         body[key] += [{"role": "assistant", "content": "So."}, {"role": "user", "content": "On."}]
         await stage.post(PATHS[dialect], body)
         sent = [history(body) for body in arrived(stage)]
+        if dialect == "anthropic_messages":
+            assert not [fault for body in arrived(stage) for fault in faults(body)]
         for before, after in pairwise(sent):
             assert after[: len(before)] == before
         assert len(notes(arrived(stage)[-1])) == 1
