@@ -106,7 +106,8 @@ async def test_a_loop_is_told_then_answered_without_tools_then_not_by_a_model(
                 assert len(notes(body)) == (count >= 5)
                 assert tools_off(dialect, body) is (count == 8)
         assert len(arrived(stage)) == 8
-        assert len([line for line in stage.events("notice") if line["notice"] == "read-loop"]) == 3
+        told = [line for line in stage.events("notice") if line["notice"] == "read-loop"]
+        assert len([line for line in told if "request" in line]) == 3
 
 
 @DIALECTS
@@ -327,9 +328,12 @@ async def test_read_only_injection_loop_terminates_and_is_counted(
         rounds = len(setup.sent) - 1
         assert rounds == (limits.same_result[1] if same else limits.read_only[1])
         assert rounds <= limits.max_turns
-        told = [line for line in stage.events("notice") if line["notice"] == "read-loop"]
-        assert len(told) == 1
         assert stage.events("request")[-1]["notice"] == "read-loop"
+        await stage.node.parts.owner.recorder.flush()
+        counted = await stage.node.parts.store.counters()
+        # Soft and hard, once each; and at its hard end the owner has a notice.
+        assert (counted["read-loop-soft"], counted["read-loop"]) == (1, 1)
+        assert [row.code for row in await stage.node.parts.store.notices()] == ["read-loop"]
 
 
 @pytest.mark.parametrize("name", NAMES)
