@@ -79,7 +79,9 @@ class Owner:
         """Count a request to a model against the rates of its session, before anything is decided.
         Raises `Refused`: beyond the hard rate, and for a cloud where the rate is not known."""
         session = str(case.line.fields.get("session", ""))
-        if case.conversation is None or not session or _empty(case.conversation):
+        if not config.policies.limits.enabled or not session:
+            return
+        if case.conversation is None or _empty(case.conversation):
             return
         bounds = Bounds(*config.requests)
         try:
