@@ -64,6 +64,30 @@ def test_importing_policies_loads_nothing_of_the_world() -> None:
     assert not loaded & {"proxy", "aiohttp", "structlog", "pydantic", "click", "asyncio", "sqlite3"}
 
 
+EXPORTERS = {
+    "prometheus_client", "opentelemetry", "statsd", "datadog", "ddtrace", "sentry_sdk", "posthog",
+    "newrelic", "elasticapm", "influxdb", "influxdb_client", "graphyte", "honeycomb", "beeline",
+    "analytics", "segment", "mixpanel", "amplitude", "rollbar", "bugsnag", "airbrake", "scout_apm",
+    "appsignal", "telemetry", "metrics", "syslog", "smtplib", "ftplib", "telnetlib",
+}  # fmt: skip
+
+
+def test_nothing_is_exported() -> None:
+    """No module of ours, and none that a serving node loads, sends figures anywhere."""
+    found = {
+        f"{name_of(path)}: {name}"
+        for path in MODULES
+        for name in imports(ast.parse(path.read_text("utf-8")))
+        if EXPORTERS & set(name.split(".")) or name == "logging.handlers"
+    }
+    assert not found
+    done = subprocess.run(
+        [sys.executable, "-c", "import sys, proxy.serve; print(*sys.modules)"],
+        capture_output=True, text=True, check=True, cwd=ROOT,
+    )  # fmt: skip
+    assert not {name.partition(".")[0] for name in done.stdout.split()} & EXPORTERS
+
+
 def test_broad_handlers_stand_in_three_places() -> None:
     """`except Exception` hides bugs; three places may need it and each says why."""
     found = [

@@ -9,7 +9,7 @@ import pytest
 from policies.conversation import Conversation, Message, Origin
 from policies.decision import Decision, Finding, Leg, Refusal
 from policies.events import Event
-from policies.settings import Policies
+from policies.settings import Limits, Policies
 from proxy import logs
 from proxy.answer import Answer
 from proxy.config import Config
@@ -133,6 +133,14 @@ async def test_what_has_no_session_or_asks_nothing_is_not_counted(store: Shaky) 
     nameless.line.fields.pop("session")
     for each in (nameless, case(talk=None), case(talk=replace(TALK, messages=()))):
         await owner.pace(each, Config())
+    assert store.takes == 0
+
+
+async def test_limits_that_are_off_take_no_rates(store: Shaky) -> None:
+    """Whoever switches them off asks for none of them."""
+    owner = Owner(store, store.key)
+    off = Config(policies=Policies(limits=Limits(enabled=False)))
+    await owner.pace(case(), off)
     assert store.takes == 0
 
 

@@ -64,8 +64,9 @@ def environment(home: Path) -> dict[str, str]:
 
 
 @contextmanager
-def served(home: Path, config: str) -> Iterator[Served]:
-    """Serve by `config` until the block ends; then SIGTERM must end it with 0."""
+def served(home: Path, config: str, *, ends: int = 0) -> Iterator[Served]:
+    """Serve by `config` until the block ends; then SIGTERM must end it with 0. `ends`: the code of
+    a node that the block has ended already."""
     home.mkdir(parents=True, exist_ok=True)
     file = home / "config.toml"
     file.write_text(f"version = 1\n{config}\n[listen]\nport = 0\n")
@@ -83,7 +84,7 @@ def served(home: Path, config: str) -> Iterator[Served]:
         finally:
             process.send_signal(signal.SIGTERM)
             code = process.wait(20)
-    assert code == 0
+    assert code == ends
 
 
 def _address(log: Path, began: int, process: subprocess.Popen[bytes]) -> str:
