@@ -11,6 +11,7 @@ from policies.conversation import Conversation, Piece
 from policies.decision import Decision, Final, Leg
 from policies.notices import words
 from policies.prove import Cleared, nothing_to_prove, unread
+from policies.refused_calls import denied
 from proxy import around
 from proxy.answer import Answer, Observer, made_here
 from proxy.config import Config, UpstreamSettings

@@ -45,6 +45,14 @@ class Row:
     facts: Mapping[str, str] = field(default_factory=dict)
 
 
+@dataclass(slots=True)
+class _Met:
+    """How often a row was met, and whether it is known to be in the store."""
+
+    times: int = 0
+    written: bool = False
+
+
 class Recorder:
     """Pages for one store, from `start` to `close`."""
 
@@ -52,8 +60,9 @@ class Recorder:
         self._store = store
         self._interval = interval
         self._pending = Pending()
-        self._audited: Memory[bytes, list[int]] = Memory(_KNOWN)
+        self._audited: Memory[bytes, _Met] = Memory(_KNOWN)
         self._wake = asyncio.Event()
+        self._writing = asyncio.Lock()
         self._task: asyncio.Task[None] | None = None
         self._down = False
 
@@ -95,42 +104,59 @@ class Recorder:
 
     async def keep(self, row: Row, whose: Whose) -> int:
         """Write a row of the audit now; how often it has been met since this node began. Once it
-        is known, further times are counted beside everything else. Raises `StateError`."""
-        if (met := self._audited.get(row.digest)) is not None:
-            met[0] += 1
+        is written, further times are counted beside everything else. Raises `StateError`."""
+        met = self._met(row)
+        if not met.written:
+            raised = self._raised(row, whose)
+            await self._store.record(Page(audit=(Audited(row.digest, row.value),), notices=raised))
+            met.written = True
+        else:
             self.open().audit(Audited(row.digest, row.value))
-            return met[0]
-        raised = (Raised(row.code, whose.session, whose.client, row.facts),) if row.code else ()
-        await self._store.record(Page(audit=(Audited(row.digest, row.value),), notices=raised))
-        self._audited.put(row.digest, [1], 1)
-        return 1
+        met.times += 1
+        return met.times
 
     def note(self, row: Row, whose: Whose) -> int:
         """Write a row soon; how often it has been met since this node began."""
+        met = self._met(row)
+        if not met.times:
+            for raised in self._raised(row, whose):
+                self.open().notice(raised)
+        met.times += 1
+        self.open().audit(Audited(row.digest, row.value))
+        return met.times
+
+    def _met(self, row: Row) -> _Met:
         met = self._audited.get(row.digest)
         if met is None:
-            met = [0]
+            met = _Met()
             self._audited.put(row.digest, met, 1)
-            if row.code:
-                self.tell(row.code, whose, row.facts)
-        met[0] += 1
-        self.open().audit(Audited(row.digest, row.value))
-        return met[0]
+        return met
+
+    def _raised(self, row: Row, whose: Whose) -> tuple[Raised, ...]:
+        if not row.code:
+            return ()
+        return (Raised(row.code, whose.session, whose.client, row.facts),)
 
     async def flush(self) -> bool:
-        """Write what waits; False where it could not be."""
-        while page := self._pending.take():
-            try:
-                written = await self._store.record(page)
-            except StateError:
-                self._pending.put_back(page)
-                if not self._down:
-                    logs.get().error("notice", problem="events-not-recorded")
-                self._down = True
-                return False
-            self._down = False
-            for event, known in zip(page.events, written.events, strict=True):
-                self._follow(event, known)
+        """Write what waits, behind a page that is on its way; False where it could not be."""
+        async with self._writing:
+            while page := self._pending.take():
+                if not await self._write(page):
+                    return False
+            return True
+
+    async def _write(self, page: Page) -> bool:
+        try:
+            written = await self._store.record(page)
+        except StateError:
+            self._pending.put_back(page)
+            if not self._down:
+                logs.get().error("notice", problem="events-not-recorded")
+            self._down = True
+            return False
+        self._down = False
+        for event, known in zip(page.events, written.events, strict=True):
+            self._follow(event, known)
         return True
 
     def _follow(self, event: Happened, known: Recorded) -> None:
