@@ -132,9 +132,10 @@ class Errand:
 
         def dropped(tool: str) -> None:
             self.line.dropped()
-            self.house.owner.dropped(self.case, tool)
+            self.house.owner.dropped(self.case, tool, denied=tool in seen.tools)
 
-        stream, declared = bool(answer.stream), frozenset(seen.tools)
+        rules, stream = self.house.config.policies.refusals, bool(answer.stream)
+        declared = frozenset(tool for tool in seen.tools if not denied(tool, rules))
         dropping = drop_undeclared_call(dialect, declared, stream=stream, told=dropped)
         return replace(answer, filters=(dropping,))
 

@@ -150,9 +150,9 @@ class Owner:
         told = partial(self._heard, case, declared)
         return (Witness(conversation.dialect, answer.stream, told),)
 
-    def dropped(self, case: Case, tool: str) -> None:
+    def dropped(self, case: Case, tool: str, *, denied: bool = False) -> None:
         """A call of an answer was not passed on; observers have not seen it."""
-        facts = {"tool": tool, "why": "undeclared"}
+        facts = {"tool": tool, "why": "denied" if denied else "undeclared"}
         self._event(case, Event(REFUSED_CALL, facts=facts), (tool,))
 
     def deaf(self, observer: Observer, error: BaseException) -> None:

@@ -100,6 +100,21 @@ async def test_a_denied_tool_is_a_refused_call() -> None:
         assert dict((await stage.node.parts.store.events())[0].facts)["why"] == "denied"
 
 
+async def test_a_denied_tool_is_taken_out_where_undeclared_ones_are() -> None:
+    """With `answers.drop_undeclared_calls`, what the owner denies is as good as not declared."""
+
+    def strict(config: Config) -> Config:
+        answers = replace(config.policies.answers, drop_undeclared_calls=True)
+        rules = (RefusalRule("read_*", deny=True),)
+        return replace(config, policies=replace(config.policies, answers=answers, refusals=rules))
+
+    async with staged(calling("read_file", {"path": "a"}), change=strict) as stage:
+        answer = await stage.post(PATHS["anthropic_messages"], asked(1, tainted=True), SESSION)
+        assert "read_file" not in answer.body.decode()
+        assert (await counters(stage))["call-refused"] == 1
+        assert dict((await stage.node.parts.store.events())[0].facts)["why"] == "denied"
+
+
 @pytest.mark.parametrize("dialect", PATHS)
 async def test_a_result_that_says_refused_counts_once(dialect: str) -> None:
     """By the text that the owner has written down; the history that comes again adds nothing."""
