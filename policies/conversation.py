@@ -88,6 +88,30 @@ class Unit:
     names: dict[object, bytes] = field(default_factory=dict, init=False, repr=False, compare=False)
 
 
+class Form(StrEnum):
+    """What stands in place of what a call was given, or of what it found."""
+
+    OBJECT = "object"
+    JSON = "json"
+    EMPTY = "empty"
+    RESULT = "result"
+
+
+@dataclass(frozen=True, slots=True)
+class Half:
+    """A call, or a result, that may stay without its content: `way` leads to it, `holder` to the
+    value that goes where none of the halves in it stays, `emptied` to its content, None for none,
+    in whose place comes `form`. `call` is the id that both halves have, `name` is the tool's, empty
+    for a result."""
+
+    call: str
+    name: str
+    holder: Address
+    way: Address
+    emptied: Address | None
+    form: Form
+
+
 @dataclass(frozen=True, slots=True)
 class Message:
     """One message, or one item of a Responses input. `role` is lower-case as the wire has it.
@@ -97,6 +121,10 @@ class Message:
     everything before it. `thoughts`: the ways to thinking that may be left out; `hollow` says that
     nothing else stands here. `signs()`: a digest of each call, however its arguments are spelled
     (`policies.loops.signature`); `results()`: digests of what came back, `size` its bytes.
+    nothing else stands here. `texts`: the ways to what an operator or the model says here, `beside`
+    to all else that is not needed for it, `halves` the calls and results among that. `grants`: what
+    follows needs this message, for it declares tools or settings; `between`: it may only stand
+    behind a message of the user and before one of the model. These ways start at the message.
     """
 
     index: int
@@ -112,6 +140,11 @@ class Message:
     signs: Callable[[], tuple[bytes, ...]] = field(default=tuple, repr=False, compare=False)
     results: Callable[[], tuple[bytes, ...]] = field(default=tuple, repr=False, compare=False)
     size: int = 0
+    texts: tuple[Address, ...] = ()
+    beside: tuple[Address, ...] = ()
+    halves: tuple[Half, ...] = ()
+    grants: bool = False
+    between: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +169,9 @@ class Conversation:
     under its type). `opaque`: places whose content cannot be read (images, PDFs, encrypted items).
     `unknown`: fields or blocks of a kind that the dialect does not know; screened, never edited.
     `held`: names of fields that lean on state the upstream holds (`previous_response_id`, …);
-    `leans`: each with the id that it gives, empty where it is not one id.
+    `leans`: each with the id that it gives, empty where it is not one id, and `leaning` the same
+    with the way to the message or member. `folded`: ways to what came before, in a form that nobody
+    can take apart.
     `said(index)`: one digest per part of what a message says, however it is packed, worked out
     when it is asked for; `prompt`: the same, where a plain string stands in place of messages.
     `words(index)`: the texts that a user says in a message, with the way to each. `reminds`: the
@@ -162,4 +197,6 @@ class Conversation:
     reminds: bool = False
     leans: tuple[tuple[str, str], ...] = ()
     notes: bool = False
+    leaning: tuple[tuple[Address, tuple[str, str]], ...] = ()
+    folded: tuple[Address, ...] = ()
     names: dict[object, bytes] = field(default_factory=dict, init=False, repr=False, compare=False)

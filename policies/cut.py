@@ -7,23 +7,12 @@ must not know how either is found, nor a dialect.
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from enum import StrEnum
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
 
 from policies.authored import RESULT_LEFT_OUT
-from policies.conversation import Address
-
-
-class Form(StrEnum):
-    """What stands in place of what a call was given, or of what it found."""
-
-    OBJECT = "object"
-    JSON = "json"
-    EMPTY = "empty"
-    RESULT = "result"
-
+from policies.conversation import Address, Form
 
 VALUES: Final[Mapping[Form, object]] = MappingProxyType(
     {Form.OBJECT: {}, Form.JSON: "{}", Form.EMPTY: "", Form.RESULT: RESULT_LEFT_OUT}

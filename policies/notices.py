@@ -86,8 +86,9 @@ _ALL: Final = (
         "not-minimal",
         400,
         "warning",
-        "Kept from the cloud: the request could not be cut down to the current turn.",
+        "Kept from the cloud: {reason}.",
         "Start a new conversation, or set `minimality.mode`.",
+        {"reason": "the request could not be cut down to the current turn"},
     ),
     Notice(
         "read-loop",

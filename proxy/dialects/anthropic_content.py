@@ -11,7 +11,7 @@ go back unmodified), `tool_reference`, `browser_state`, images, ids.
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from policies.conversation import Origin, ToolCall
+from policies.conversation import Form, Origin, ToolCall
 from proxy.dialects.notes import Notes, json_text, words
 from proxy.dialects.opened import Fields, Opened
 from proxy.lazyjson import Kind
@@ -62,6 +62,7 @@ def read_message(node: Opened, notes: Notes) -> None:
     members = notes.open(node, MESSAGE_FIELDS)
     notes.role = members.text("role").lower()
     notes.spoken = notes.role == "assistant"
+    notes.between = notes.role == "system"
     content = members.get("content")
     if content is not None and isinstance(content.value, list):
         for block in content.items_but("text", _BLOCKS["text"]):
@@ -69,6 +70,8 @@ def read_message(node: Opened, notes: Notes) -> None:
         notes.hollow = 0 < len(notes.thoughts) == len(content.value)
     elif content is not None and content.kind is not Kind.STRING:
         notes.unknown_at(content)
+    elif content is not None:
+        _said(content, content.text(), notes)
     notes.origin = _origin(notes)
     if notes.origin is Origin.UNKNOWN and notes.role != "system":
         notes.unknown_role(members, node)
@@ -84,6 +87,14 @@ def _origin(notes: Notes) -> Origin:
     return Origin.OPERATOR if notes.role == "user" else Origin.UNKNOWN
 
 
+def _said(node: Opened, text: object, notes: Notes) -> None:
+    """Text of a system message counts as nobody's, see `_origin`."""
+    if notes.role in ("user", "assistant"):
+        notes.says(node, text)
+    else:
+        notes.aside(node)
+
+
 def _block(node: Opened, notes: Notes) -> None:
     kind, members = node.block(_BLOCKS)
     if members is None:
@@ -91,12 +102,20 @@ def _block(node: Opened, notes: Notes) -> None:
             notes.unknown_at(node)
             return
         members = notes.open(node, _BLOCKS[kind])
+    if kind in ("tool_addition", "tool_removal"):
+        notes.grants = True
+    elif kind != "text":
+        notes.aside(node)
     match kind:
         case "text":
-            pass
+            _said(node, members.text("text"), notes)
+            # Citations quote what the model was given, and count from its beginning.
+            notes.aside(members.get("citations"))
         case "tool_use":
-            _call(members, notes)
+            _call(node, members, notes)
         case "tool_result" if not notes.spoken:
+            call = members.text("tool_use_id")
+            notes.half(call, node, members.get("content"), Form.RESULT)
             _result(members, notes)
         case "tool_result":
             notes.unknown_at(node)
@@ -122,9 +141,13 @@ def _block(node: Opened, notes: Notes) -> None:
             _sealed_parts(node, notes)
 
 
-def _call(members: Fields, notes: Notes) -> None:
-    name = members.text("name")
-    notes.calls.append(ToolCall(members.text("id"), name, json_text(members.get("input"))))
+def _call(node: Opened, members: Fields, notes: Notes) -> None:
+    call, name, given = members.text("id"), members.text("name"), members.get("input")
+    notes.calls.append(ToolCall(call, name, json_text(given)))
+    caller = members.get("caller")
+    # A call that a program of the vendor's side made means nothing without the program.
+    if given is not None and (caller is None or caller.word("type") == "direct"):
+        notes.half(call, node, given, Form.OBJECT, name=name)
 
 
 def _result(members: Fields, notes: Notes) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from policies.conversation import Address, Message, Origin, ToolCall, Unit
+from policies.conversation import Address, Half, Message, Origin, ToolCall, Unit
 from policies.loops import signature
 from proxy.memory import Memory
 from proxy.said import Said, said, text_digest
@@ -59,9 +59,9 @@ class Found(Struct, frozen=True, eq=False, gc=False):
 
 class Facts(Struct, frozen=True, eq=False, gc=False):
     """All that the view needs of one message or one top-level member. `spoken`: it is output of the
-    model, so it ends a run. `thoughts` and `hollow` are as in `policies.conversation.Message`.
-    `others`: digest and bytes of what came back from calls and is no text. Addresses start at the
-    message (or member)."""
+    model, so it ends a run. `thoughts`, `hollow`, `texts`, `beside`, `halves`, `grants` and
+    `between` are as in `policies.conversation.Message`. `others`: digest and bytes of what came
+    back from calls and is no text. Addresses start at the message (or member)."""
 
     role: str = ""
     origin: Origin = Origin.UNKNOWN
@@ -78,6 +78,11 @@ class Facts(Struct, frozen=True, eq=False, gc=False):
     hollow: bool = False
     leans: tuple[tuple[str, str], ...] = ()
     others: tuple[tuple[bytes, int], ...] = ()
+    texts: tuple[Address, ...] = ()
+    beside: tuple[Address, ...] = ()
+    halves: tuple[Half, ...] = ()
+    grants: bool = False
+    between: bool = False
     _said: list[Said] = field(default_factory=list)
     _signs: list[tuple[bytes, ...]] = field(default_factory=list)
     _placed: list[Message] = field(default_factory=list)
@@ -132,6 +137,11 @@ class Facts(Struct, frozen=True, eq=False, gc=False):
             partial(_signs, self.calls, self._signs) if self.calls else _nothing,
             partial(_results, self.found, self.others) if self.answers else _nothing,
             self._size() if self.answers else 0,
+            self.texts,
+            self.beside,
+            self.halves,
+            self.grants,
+            self.between,
         )
         self._placed[:] = [message]
         return message
@@ -192,6 +202,7 @@ def size(facts: Facts) -> int:
     """Memory of `facts` in bytes, close enough for a bound: strings counted, tuples guessed."""
     parts = len(facts.answers) + len(facts.opaque) + len(facts.unknown) + len(facts.tools)
     parts += 2 * (len(facts.found) + len(facts.calls)) + len(facts.thoughts)
+    parts += len(facts.texts) + len(facts.beside) + 2 * len(facts.halves)
     total = _ENTRY + _PART * parts
     for found in facts.found:
         total += getsizeof(found.text) + getsizeof(found.source)

@@ -7,7 +7,7 @@ must not know a vendor: which fields and kinds are known is the dialect's to say
 from collections.abc import Sequence
 from hashlib import sha256
 
-from policies.conversation import Address, Origin, ToolCall
+from policies.conversation import Address, Form, Half, Origin, ToolCall
 from proxy.dialects.facts import Facts, Found
 from proxy.dialects.opened import Fields, Opened
 from proxy.lazyjson import Kind
@@ -22,8 +22,12 @@ class Notes:
         "_depth",
         "_parts",
         "answers",
+        "beside",
+        "between",
         "calls",
         "found",
+        "grants",
+        "halves",
         "held",
         "hollow",
         "leans",
@@ -33,6 +37,7 @@ class Notes:
         "role",
         "sealed",
         "spoken",
+        "texts",
         "thoughts",
         "tools",
         "unknown",
@@ -56,6 +61,11 @@ class Notes:
         self.thoughts: list[Address] = []
         self.hollow = False
         self.others: list[tuple[bytes, int]] = []
+        self.texts: list[Address] = []
+        self.beside: list[Address] = []
+        self.halves: list[Half] = []
+        self.grants = False
+        self.between = False
 
     def facts(self) -> Facts:
         """Everything noted, frozen."""
@@ -75,6 +85,13 @@ class Notes:
             self.hollow,
             tuple(dict.fromkeys(self.leans)) if self.leans else (),
             others=tuple(self.others),
+            texts=tuple(self.texts),
+            beside=_outermost([*self.beside, *self.unknown])
+            if self.unknown
+            else tuple(self.beside),
+            halves=self._whole_halves() if self.unknown else tuple(self.halves),
+            grants=self.grants,
+            between=self.between,
         )
 
     def open(self, node: Opened, known: frozenset[str]) -> Fields:
@@ -129,6 +146,47 @@ class Notes:
         raws = [value.raw for key, value in parts if key not in MARKS]
         self.others.append((sha256(b"\0".join(raws)).digest(), sum(map(len, raws))))
 
+    def says(self, node: Opened, text: object) -> None:
+        """What the operator or the model says, in `node`; a `text` of blanks says nothing."""
+        if isinstance(text, str) and text.strip():
+            self.texts.append(node.address[self._depth :])
+        else:
+            self.aside(node)
+
+    def aside(self, node: Opened | None) -> None:
+        """A value, if it is there and not empty, that is not needed for what is said."""
+        if node is not None and node.value not in (None, "", [], {}):
+            self.beside.append(node.address[self._depth :])
+
+    def half(
+        self,
+        call: str,
+        node: Opened,
+        content: Opened | None,
+        form: Form,
+        *,
+        name: str = "",
+        holder: Opened | None = None,
+    ) -> None:
+        """A call or a result in `node`, which may stay without its `content`."""
+        way = node.address[self._depth :]
+        outer = way if holder is None else holder.address[self._depth :]
+        emptied = None if content is None else content.address[self._depth :]
+        self.halves.append(Half(call, name, outer, way, emptied, form))
+
+    def _whole_halves(self) -> tuple[Half, ...]:
+        """The halves in which all is known but for their content."""
+        return tuple(
+            half
+            for half in self.halves
+            if not half.way
+            or not any(
+                way[: len(half.way)] == half.way
+                and (half.emptied is None or way[: len(half.emptied)] != half.emptied)
+                for way in self.unknown
+            )
+        )
+
     def held_if(self, name: str, node: Opened | None) -> None:
         """The field `name`, unless it is absent or null, leans on what the upstream holds."""
         if node is not None and not node.null:
@@ -175,6 +233,16 @@ class Notes:
             address = node.address[self._depth :]
             self.found.append(Found(address, text, source, call, name, self._parts, inner))
             self._parts += 1
+
+
+def _outermost(ways: Sequence[Address]) -> tuple[Address, ...]:
+    """`ways` without those that lead into what another one leads to."""
+    if len(ways) < 2:
+        return tuple(ways)
+    all_ways = dict.fromkeys(ways)
+    return tuple(
+        way for way in all_ways if not any(way[:end] in all_ways for end in range(len(way)))
+    )
 
 
 def words(names: str) -> frozenset[str]:

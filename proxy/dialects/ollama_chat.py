@@ -6,7 +6,7 @@ the policy text goes. It must not know how a frame is written or where a body go
 
 from collections.abc import Mapping
 
-from policies.conversation import Conversation, Origin, ToolCall
+from policies.conversation import Conversation, Form, Origin, ToolCall
 from policies.decision import Claimed, Decision
 from proxy.dialects import encoding, errors, finals
 from proxy.dialects.beginnings import known
@@ -138,16 +138,30 @@ def _message(node: Opened, notes: Notes) -> None:
         if notes.origin is Origin.TOOL:
             name = members.text("tool_name") or members.text("name")
             notes.text(content, call=call, name=name)
+            notes.half(call, node, content, Form.RESULT)
         elif content.kind is not Kind.STRING:
             notes.unknown_at(content)
-    for image in notes.list_of(members.get("images")):
+        elif notes.origin is not Origin.UNKNOWN:
+            notes.says(content, content.text())
+    images = notes.list_of(members.get("images"))
+    for image in images:
         notes.opaque_at(image)
         if notes.answers:
             notes.other(image)
-    for made in notes.list_of(members.get("tool_calls")):
+    notes.aside(members.get("images") if images else None)
+    listed = members.get("tool_calls")
+    for made in notes.list_of(listed):
         body = made.get("function")
         if body is None:
             notes.unknown_at(made)
         elif notes.spoken:
-            arguments = json_text(body.get("arguments"))
-            notes.calls.append(ToolCall(made.word("id"), body.word("name"), arguments))
+            _call(made, body, listed, notes)
+    for name in ("tool_calls", "thinking"):
+        notes.aside(members.get(name))
+
+
+def _call(made: Opened, body: Opened, listed: Opened | None, notes: Notes) -> None:
+    call, name, arguments = made.word("id"), body.word("name"), body.get("arguments")
+    notes.calls.append(ToolCall(call, name, json_text(arguments)))
+    if arguments is not None:
+        notes.half(call, made, arguments, Form.OBJECT, name=name, holder=listed)

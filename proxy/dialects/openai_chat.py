@@ -6,7 +6,7 @@ where the policy text goes. It must not know how a frame is written or where a b
 
 from collections.abc import Mapping
 
-from policies.conversation import Conversation, Origin, ToolCall
+from policies.conversation import Conversation, Form, Origin, ToolCall
 from policies.decision import Claimed, Decision
 from proxy.dialects import encoding, errors, finals
 from proxy.dialects.beginnings import known
@@ -32,6 +32,18 @@ _MESSAGE_FIELDS = words(
     "role content name tool_calls tool_call_id function_call refusal audio annotations reasoning "
     "reasoning_content reasoning_details"
 )
+
+_NOT_SAID = (
+    "tool_calls",
+    "tool_call_id",
+    "function_call",
+    "audio",
+    "annotations",
+    "reasoning",
+    "reasoning_content",
+    "reasoning_details",
+)
+"""Fields of a message that are not needed for what it says."""
 
 _ORIGINS: Mapping[str, Origin] = {
     "system": Origin.OPERATOR,
@@ -160,11 +172,31 @@ def _message(node: Opened, notes: Notes) -> None:
         notes.unknown_role(members, node)
     if notes.origin is Origin.TOOL:
         _result(members, content, notes)
-    elif content is not None and content.kind is not Kind.STRING:
+        if notes.role == "tool" and content is not None:
+            notes.half(members.text("tool_call_id"), node, content, Form.RESULT)
+        for name in _NOT_SAID:
+            notes.aside(members.get(name) if name != "tool_call_id" else None)
+        return
+    if content is not None and content.kind is not Kind.STRING:
         for part in notes.list_of(content):
             _part(part, notes)
     if notes.spoken:
         _calls(members, notes)
+    if notes.origin is not Origin.UNKNOWN:
+        _said(members, content, notes)
+
+
+def _said(members: Fields, content: Opened | None, notes: Notes) -> None:
+    """What the operator or the model says, and all that stands beside it."""
+    if content is not None and content.kind is Kind.STRING:
+        notes.says(content, content.text())
+    for part in () if content is None else content.items():
+        text = {"text": "text", "refusal": "refusal"}.get(part.word("type"), "")
+        notes.says(part, part.word(text) if text else "")
+    if (refusal := members.get("refusal")) is not None:
+        notes.says(refusal, refusal.text())
+    for name in _NOT_SAID:
+        notes.aside(members.get(name))
 
 
 def _result(members: Fields, content: Opened | None, notes: Notes) -> None:
@@ -201,14 +233,19 @@ def _part(node: Opened, notes: Notes) -> Opened | None:
 
 
 def _calls(members: Fields, notes: Notes) -> None:
-    for call in notes.list_of(members.get("tool_calls")):
+    listed = members.get("tool_calls")
+    for call in notes.list_of(listed):
         body = first(call.get("function"), call.get("custom"))
         if body is None:
             notes.unknown_at(call)
             continue
-        arguments = first(body.get("arguments"), body.get("input"))
+        given = body.get("arguments")
+        arguments = first(given, body.get("input"))
         name = body.word("name")
         notes.calls.append(ToolCall(call.word("id"), name, json_text(arguments)))
+        if arguments is not None:
+            form = Form.EMPTY if given is None else Form.JSON
+            notes.half(call.word("id"), call, arguments, form, name=name, holder=listed)
     legacy = members.get("function_call")
     if legacy is not None and legacy.kind is Kind.OBJECT:
         name = legacy.word("name")

@@ -10,7 +10,7 @@ the vendor's side made (`mcp_call`, `web_search_call`, …), tool listings, scre
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from policies.conversation import Origin, ToolCall
+from policies.conversation import Form, Origin, ToolCall
 from proxy.dialects.notes import Notes, json_text, words
 from proxy.dialects.opened import Fields, Opened
 from proxy.dialects.responses_parts import part, qualified, tool_names
@@ -92,10 +92,20 @@ def read_item(node: Opened, notes: Notes) -> None:
     notes.role = members.text("role").lower() or kind
     notes.spoken = kind in _SPOKEN or (kind == "message" and notes.role == "assistant")
     notes.origin = _origin(kind, notes.role)
+    notes.grants = kind in _GRANTS
     if kind in _CALLS:
-        _call(kind, members, notes)
+        _call(kind, node, members, notes)
     elif (reader := _READERS.get(kind)) is not None:
         reader(kind, members, notes)
+    output = members.get("output")
+    if kind in _PLAIN and output is not None and _direct(members):
+        notes.half(members.text("call_id"), node, output, Form.RESULT)
+
+
+def _direct(members: Fields) -> bool:
+    """A call that a program of the vendor's side made means nothing without the program."""
+    caller = members.get("caller")
+    return caller is None or caller.null or caller.word("type") == "direct"
 
 
 def _untyped(node: Opened) -> str:
@@ -117,20 +127,49 @@ def _origin(kind: str, role: str) -> Origin:
 
 _CONTROL = frozenset({"compaction_trigger", "configuration_update"})
 
+_GRANTS = frozenset({"additional_tools", "configuration_update"})
 
-def _call(kind: str, members: Fields, notes: Notes) -> None:
+_PLAIN: Mapping[str, Form] = MappingProxyType(
+    {
+        "function_call": Form.JSON,
+        "custom_tool_call": Form.EMPTY,
+        "function_call_output": Form.RESULT,
+        "custom_tool_call_output": Form.RESULT,
+    }
+)
+"""Calls and results that mean something without their content, and what comes in its place."""
+
+
+def _call(kind: str, node: Opened, members: Fields, notes: Notes) -> None:
     name, field = _CALLS[kind]
     call = members.text("call_id") or members.text("id")
-    arguments = json_text(members.get(field))
-    notes.calls.append(ToolCall(call, name or qualified(members), arguments))
+    given = members.get(field)
+    name = name or qualified(members)
+    notes.calls.append(ToolCall(call, name, json_text(given)))
+    if kind in _PLAIN and given is not None and _direct(members):
+        notes.half(call, node, given, _PLAIN[kind], name=name)
+
+
+_SAYS: Mapping[str, str] = MappingProxyType(
+    {"input_text": "text", "output_text": "text", "refusal": "refusal"}
+)
 
 
 def _message(kind: str, members: Fields, notes: Notes) -> None:
     content = members.get("content")
-    if content is None or content.kind is Kind.STRING:
+    if content is None:
+        return
+    known = notes.origin is not Origin.UNKNOWN
+    if content.kind is Kind.STRING:
+        notes.says(content, content.text() if known else "")
         return
     for item in notes.list_of(content):
         part(item, notes)
+        text = _SAYS.get(item.word("type"), "")
+        notes.says(item, item.word(text) if text and known else "")
+        # Annotations quote what the model was given.
+        for name in ("annotations", "logprobs"):
+            notes.aside(item.get(name) if text else None)
 
 
 def _tools(kind: str, members: Fields, notes: Notes) -> None:

@@ -107,6 +107,7 @@ def view(document: Document, reading: Reading, store: FactStore) -> Conversation
         reading.reminds,
         tuple(dict.fromkeys(pair for _, fact in facts for pair in fact.leans)),
         notes=reading.notes(model),
+        leaning=tuple((base, pair) for base, fact in facts for pair in fact.leans),
     )
 
 

@@ -1,0 +1,209 @@
+"""The plan that makes a request minimal: the current turn leaves, not the whole house (DESIGN 3.6).
+
+Owns which messages, parts and members stay. It must not know a dialect, which names the parts of a
+message, nor how anything is taken out. `policies.turn_minimal` checks the result and shares no code
+with this.
+
+    strict     leading system text, what grants tools, the current turn
+    dialogue   also what operator and model said in earlier turns: text, no calls, no results
+    drop       earlier calls and results go, both halves of each pair
+    elide      pairs stay, without what was given and what was found
+
+From the start of the turn on everything stays, whatever it is. The plan is a function of the
+history before the turn and of a window that the first request of the turn fixes, so the cut moves
+only when a new turn starts.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from policies.conversation import Address, Conversation, Form, Half, Message, Origin
+from policies.cut import Cut, Window
+from policies.drop_notice import is_safe
+
+_LEADING = frozenset({"system", "developer"})
+_BELOW = 2
+"""Length of a message's address: ways in a message start there."""
+
+
+@dataclass(slots=True)
+class _Stay:
+    """What stays of one earlier message: `said` of its texts, or not; the halves of pairs."""
+
+    said: bool
+    halves: Sequence[Half]
+
+
+@dataclass(slots=True)
+class _Out:
+    """What is left out of one message, and what is exchanged."""
+
+    ways: Iterable[Address] = ()
+    emptied: list[tuple[Address, Form]] = field(default_factory=list)
+
+
+def leading(conversation: Conversation) -> int:
+    """How many messages at the head are system or developer text."""
+    for message in conversation.messages:
+        if message.role not in _LEADING:
+            return message.index
+    return len(conversation.messages)
+
+
+def plan(conversation: Conversation, window: Window) -> Cut | None:
+    """What is taken out of `conversation` for `window`; None where no form of what has to stay is
+    one that the upstream would take."""
+    start, turn = leading(conversation), conversation.turn
+    if window.mode == "off" or turn <= start:
+        return Cut(window, turn)
+    spans = _spans(conversation, start)
+    staying = _staying(conversation, window, start, spans)
+    if window.mode == "dialogue":
+        _begin_with_user(conversation, staying, start)
+    if not _may_stand(conversation, staying):
+        return None
+    trimmed: dict[int, tuple[Address, ...]] = {}
+    emptied: dict[int, tuple[tuple[Address, Form], ...]] = {}
+    for index, stay in staying.items():
+        message = conversation.messages[index]
+        out = _left_out(message, stay, spans.get(index, ()))
+        if ways := tuple(message.address + way for way in out.ways):
+            trimmed[index] = ways
+        if out.emptied:
+            emptied[index] = tuple((message.address + way, form) for way, form in out.emptied)
+    gone = frozenset(range(start, turn)).difference(staying)
+    inside = window.mode == "dialogue"
+    at = _first_user(conversation) if inside else start
+    return Cut(window, turn, gone, trimmed, emptied, at, inside)
+
+
+def names_of(conversation: Conversation, cut: Cut) -> tuple[str, ...]:
+    """The tools whose results do not leave, as they are called, in order, each once."""
+    called: dict[str, str] = {}
+    found: dict[str, None] = {}
+    units = {unit.message: unit.tool for unit in conversation.units if unit.tool}
+    for message in conversation.messages[: cut.turn]:
+        called.update((call.id, call.name) for call in message.calls if call.id)
+        if message.answers and (message.index in cut.gone or message.index in cut.trimmed):
+            known = [called[call] for call in message.answers if call in called]
+            found.update(dict.fromkeys(known or [units.get(message.index, "")]))
+    return tuple(name for name in found if name)
+
+
+def _heard_from(conversation: Conversation, start: int, turns: int | None) -> int:
+    """The message from which on earlier turns are heard, if so many `turns` are."""
+    if turns is None:
+        return start
+    begins = [run.start for run in conversation.runs if run.has_user and not run.answers_call]
+    begins = begins[: bisect_left(begins, conversation.turn)]
+    if turns == 0:
+        return conversation.turn
+    return start if turns >= len(begins) else begins[-turns]
+
+
+def _staying(
+    conversation: Conversation, window: Window, start: int, spans: Mapping[int, Sequence[Address]]
+) -> dict[int, _Stay]:
+    """Message → what stays of it, for the earlier ones of which something does."""
+    turn, said = conversation.turn, window.mode == "dialogue"
+    heard = _heard_from(conversation, start, window.turns)
+    earlier = conversation.messages[start:turn]
+    elides = window.strategy == "elide"
+    pairs = _pairs(conversation.messages[heard:turn], conversation.tools) if elides else {}
+    staying: dict[int, _Stay] = {}
+    for message in earlier:
+        index = message.index
+        halves = pairs.get(index, ())
+        speaks = said and index >= heard and len(message.texts) > len(spans.get(index, ()))
+        if speaks or halves or message.grants:
+            staying[index] = _Stay(speaks, halves)
+    return staying
+
+
+def _pairs(messages: Sequence[Message], granted: Sequence[str]) -> dict[int, list[Half]]:
+    """Message → the halves in it whose other half is there, too, of tools that are granted now.
+    Where there are no ids, the result at a place answers the call at the same place."""
+    named = {name for name in granted if is_safe(name)}
+    waiting: dict[str, tuple[int, Half]] = {}
+    queue: list[tuple[int, Half]] = []
+    found: dict[int, list[Half]] = {}
+    for message in messages:
+        calls = [half for half in message.halves if half.form is not Form.RESULT]
+        if message.calls:
+            waiting |= {half.call: (message.index, half) for half in calls if half.call}
+            complete = len(calls) == len(message.calls)
+            queue = [(message.index, half) for half in calls] if complete else []
+        for half in message.halves:
+            if half.form is not Form.RESULT:
+                continue
+            made = waiting.pop(half.call, None) if half.call else (queue.pop(0) if queue else None)
+            if made is not None and made[1].name in named:
+                found.setdefault(made[0], []).append(made[1])
+                found.setdefault(message.index, []).append(half)
+    return found
+
+
+def _left_out(message: Message, stay: _Stay, spans: Sequence[Address]) -> _Out:
+    ways = dict.fromkeys((*message.beside, *(spans if stay.said else message.texts)))
+    emptied = [(half.emptied, half.form) for half in stay.halves if half.emptied is not None]
+    staying = {half.way for half in stay.halves}
+    for half in stay.halves:
+        ways.pop(half.holder, None)
+    holders = {half.holder for half in stay.halves}
+    for half in message.halves:
+        if half.holder in holders and half.way not in staying:
+            ways[half.way] = None
+    exchanged = {way for way, _ in emptied}
+    return _Out([way for way in ways if not _under(way, exchanged)], emptied)
+
+
+def _under(way: Address, others: set[Address]) -> bool:
+    return any(way[:end] in others for end in range(1, len(way) + 1))
+
+
+def _spans(conversation: Conversation, start: int) -> dict[int, list[Address]]:
+    """Earlier message → ways to texts of it in which others' words stand in marked spans."""
+    found: dict[int, list[Address]] = {}
+    for unit in conversation.units:
+        if unit.span is not None and start <= unit.message < conversation.turn:
+            inside = unit.address[_BELOW:]
+            for way in conversation.messages[unit.message].texts:
+                if inside[: len(way)] == way and way not in found.get(unit.message, ()):
+                    found.setdefault(unit.message, []).append(way)
+    return found
+
+
+def _begin_with_user(conversation: Conversation, staying: dict[int, _Stay], start: int) -> None:
+    """What came with a user first leaves with a user first; results do not count."""
+    if conversation.messages[start].role != "user":
+        return
+    for index in sorted(staying):
+        message, stay = conversation.messages[index], staying[index]
+        if message.role == "user" and stay.said and not stay.halves:
+            return
+        if not message.grants:
+            del staying[index]
+
+
+def _may_stand(conversation: Conversation, staying: Mapping[int, _Stay]) -> bool:
+    """Whether each message that grants something stands where it may."""
+    messages = conversation.messages
+    order = [*sorted(staying), conversation.turn]
+    before: Message | None = None
+    for index, after in pairwise(order):
+        message = messages[index]
+        if message.between and not (
+            before is not None
+            and (before.role == "user" or before.between)
+            and (messages[after].origin is Origin.AGENT or messages[after].between)
+        ):
+            return False
+        before = message
+    return True
+
+
+def _first_user(conversation: Conversation) -> int:
+    """The first message of the user in the current turn."""
+    return next(m.index for m in conversation.messages[conversation.turn :] if m.role == "user")

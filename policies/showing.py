@@ -1,0 +1,188 @@
+"""How much of a conversation the requests of a turn show, and what of it that leaves in view.
+
+Owns the window of a turn: the first request fixes it, by the settings in force, the cap and what
+the model is told; later ones keep it. It must not know which parts a cut takes out (`minimality`),
+nor how anything is taken out. What cannot be shown to be minimal does not leave.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from hashlib import sha256
+from typing import Final
+
+from policies.conversation import Address, Conversation, Piece, Strand, Unit
+from policies.cut import OPEN, Cut, Window
+from policies.decision import Refusal
+from policies.drop_notice import build_drop_notice
+from policies.minimality import leading, names_of, plan
+from policies.settings import Minimality
+
+NOT_MINIMAL: Final = "not-minimal"
+TOO_LONG: Final = "it is longer than `minimality.max_outbound_chars` allows"
+UNDIVIDED: Final = "what grants tools in between cannot stand without what surrounds it"
+FOLDED: Final = "what came before is in it in a form that nobody can take apart"
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """`cut`: what is taken out. `window`: what is to be remembered of the turn, None where that is
+    known. `seen`: the conversation as far as its pieces, places and state held elsewhere remain;
+    messages, units and runs are all there, as they are numbered."""
+
+    cut: Cut
+    window: Window | None
+    seen: Conversation
+
+
+def show(conversation: Conversation, known: Window | None, settings: Minimality) -> Shown | Refusal:
+    """What leaves of `conversation` for a cloud, or why nothing does. `known`: the window of its
+    current turn, None at the turn's first request."""
+    window = known or _begun(conversation, settings)
+    cut = plan(conversation, window)
+    if cut is None:
+        return _no(UNDIVIDED)
+    if known is None and cut.cuts:
+        window = replace(window, notice=_notice(conversation, cut))
+        cut = replace(cut, window=window)
+    seen = remaining(conversation, cut) if cut.cuts else conversation
+    if settings.max_outbound_chars and _size(seen.pieces) > settings.max_outbound_chars:
+        return _no(TOO_LONG)
+    if window.mode != "off" and seen.folded:
+        return _no(FOLDED)
+    return Shown(cut, window if known is None else None, seen)
+
+
+def leans(seen: Conversation, window: Window) -> Refusal | None:
+    """Why what remains may not leave under `window`: it leans on state that the upstream holds, of
+    which nobody here can say what it is."""
+    if window.mode == "off" or not seen.held:
+        return None
+    # SECURITY: what an upstream holds may be the whole house, whoever vouches for its id.
+    return _no(f"it leans on `{seen.held[0]}`, which only the upstream can read")
+
+
+def remains(cut: Cut, unit: Unit) -> bool:
+    """Whether a unit leaves with its message."""
+    if unit.message in cut.gone:
+        return False
+    return not any(unit.address[: len(way)] == way for way in cut.ways(unit.message))
+
+
+def remaining(conversation: Conversation, cut: Cut) -> Conversation:
+    """The conversation without the pieces, places and leanings that a cut takes out."""
+    gone = {conversation.messages[index].address for index in cut.gone}
+    out = {conversation.messages[i].address: cut.ways(i) for i in {*cut.trimmed, *cut.emptied}}
+
+    def left(address: Address) -> bool:
+        whole = address[:2]
+        ways = out.get(whole, ())
+        return whole not in gone and not any(address[: len(way)] == way for way in ways)
+
+    leaning = tuple((way, pair) for way, pair in conversation.leaning if left(way))
+    return replace(
+        conversation,
+        pieces=tuple(_pieces(conversation.pieces, gone, out)),
+        opaque=tuple(filter(left, conversation.opaque)),
+        unknown=tuple(filter(left, conversation.unknown)),
+        held=tuple(dict.fromkeys(name for _, (name, _) in leaning)),
+        leans=tuple(dict.fromkeys(pair for _, pair in leaning)),
+        leaning=leaning,
+    )
+
+
+def trimmed_digest(digest: bytes, ways: Sequence[Address]) -> bytes:
+    """The digest of a message without what `ways` lead to, from the message down."""
+    return sha256(b"cut\0" + digest + repr(sorted(ways, key=repr)).encode()).digest()
+
+
+def _begun(conversation: Conversation, settings: Minimality) -> Window:
+    if settings.mode == "off":
+        return OPEN
+    window = Window(settings.mode, settings.strategy)
+    most = settings.max_outbound_chars
+    if not most or (cut := plan(conversation, window)) is None:
+        return window
+    seen = remaining(conversation, cut)
+    if (spare := most - _size(seen.pieces)) >= 0:
+        return window
+    return replace(window, turns=_heard(conversation, seen, spare))
+
+
+def _heard(conversation: Conversation, seen: Conversation, spare: int) -> int:
+    """How many earlier turns, the newest first, may be heard where `spare` characters are too few
+    by so many for all of them."""
+    start, turn = leading(conversation), conversation.turn
+    sizes = {piece.address: piece.size() for piece in seen.pieces}
+    begins = [r.start for r in conversation.runs if r.has_user and not r.answers_call]
+    begins = [at for at in begins if start <= at < turn]
+    heard = len(begins)
+    edges = [*begins, turn]
+    first = start
+    for end in edges[1:]:
+        spare += sum(sizes.get(m.address, 0) for m in conversation.messages[first:end])
+        heard, first = heard - 1, end
+        if spare >= 0:
+            break
+    return heard
+
+
+def _notice(conversation: Conversation, cut: Cut) -> str:
+    rounds = sum(run.answers_call for run in conversation.runs if run.start >= cut.turn)
+    sizes = {piece.address: piece.size for piece in conversation.pieces}
+    spared = sum(sizes[conversation.messages[index].address]() for index in cut.gone)
+    if not cut.gone:
+        return ""
+    return build_drop_notice(
+        count=len(cut.gone),
+        iteration=1 + rounds,
+        strategy=cut.window.mode,
+        names=names_of(conversation, cut),
+        granted=conversation.tools,
+        spared=None if _needs_head(conversation, cut) else spared,
+    )
+
+
+def _needs_head(conversation: Conversation, cut: Cut) -> bool:
+    """Whether the notice has to be there: it is the message of a user that has to come first."""
+    if cut.inside:
+        return False
+    start = leading(conversation)
+    staying = (i for i in range(start, cut.turn) if i not in cut.gone)
+    return next(staying, cut.turn) < cut.turn
+
+
+def _pieces(
+    pieces: Iterable[Piece],
+    gone: set[Address],
+    out: dict[Address, tuple[Address, ...]],
+) -> Iterable[Piece]:
+    for piece in pieces:
+        if piece.address in gone:
+            continue
+        ways = out.get(piece.address)
+        yield piece if not ways else _without(piece, ways)
+
+
+def _without(piece: Piece, ways: tuple[Address, ...]) -> Piece:
+    below = len(piece.address)
+    digest = trimmed_digest(piece.digest, [way[below:] for way in ways])
+    strands = partial(_strands, piece, ways)
+    return Piece(piece.address, digest, strands, lambda: sum(len(s.text) for s in strands()))
+
+
+def _strands(piece: Piece, ways: tuple[Address, ...]) -> tuple[Strand, ...]:
+    """The strings that leave. The piece is parsed whole, and as strictly as ever."""
+    return tuple(
+        strand
+        for strand in piece.strands()
+        if not any(strand.address[: len(way)] == way for way in ways)
+    )
+
+
+def _size(pieces: Iterable[Piece]) -> int:
+    return sum(piece.size() for piece in pieces)
+
+
+def _no(reason: str) -> Refusal:
+    return Refusal(NOT_MINIMAL, facts={"reason": reason})
