@@ -171,7 +171,8 @@ class Conversation:
     `held`: names of fields that lean on state the upstream holds (`previous_response_id`, …);
     `leans`: each with the id that it gives, empty where it is not one id, and `leaning` the same
     with the way to the message or member. `folded`: ways to what came before, in a form that nobody
-    can take apart.
+    can take apart. `since`: what stands before this message is read as text alone, without calls,
+    results and thinking, 0 where nothing is cut; `passed` are the units that stand there.
     `said(index)`: one digest per part of what a message says, however it is packed, worked out
     when it is asked for; `prompt`: the same, where a plain string stands in place of messages.
     `words(index)`: the texts that a user says in a message, with the way to each. `reminds`: the
@@ -199,4 +200,6 @@ class Conversation:
     notes: bool = False
     leaning: tuple[tuple[Address, tuple[str, str]], ...] = ()
     folded: tuple[Address, ...] = ()
+    since: int = 0
+    passed: tuple[Unit, ...] = ()
     names: dict[object, bytes] = field(default_factory=dict, init=False, repr=False, compare=False)

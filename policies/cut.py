@@ -23,12 +23,14 @@ VALUES: Final[Mapping[Form, object]] = MappingProxyType(
 class Window:
     """How much the requests of one turn show; fixed by the first of them. `mode` and `strategy` are
     those of `settings.Minimality`; `turns`: so many earlier turns are heard at most, None for all;
-    `notice`: what the model is told about it, empty for nothing."""
+    `notice`: what the model is told about it, empty for nothing; `anew`: the view began anew within
+    the turn, as what was thought in it belongs to another view."""
 
     mode: str
     strategy: str = "drop"
     turns: int | None = None
     notice: str = field(default="", repr=False)
+    anew: bool = False
 
 
 OPEN: Final = Window("off")

@@ -27,8 +27,8 @@ FOLDED: Final = "what came before is in it in a form that nobody can take apart"
 @dataclass(frozen=True, slots=True)
 class Shown:
     """`cut`: what is taken out. `window`: what is to be remembered of the turn, None where that is
-    known. `seen`: the conversation as far as its pieces, places and state held elsewhere remain;
-    messages, units and runs are all there, as they are numbered."""
+    known. `seen`: the conversation without the pieces, units, places and state held elsewhere that
+    do not leave; messages and runs are all there, as they are numbered."""
 
     cut: Cut
     window: Window | None
@@ -70,7 +70,7 @@ def remains(cut: Cut, unit: Unit) -> bool:
 
 
 def remaining(conversation: Conversation, cut: Cut) -> Conversation:
-    """The conversation without the pieces, places and leanings that a cut takes out."""
+    """The conversation without the pieces, units, places and leanings that a cut takes out."""
     gone = {conversation.messages[index].address for index in cut.gone}
     out = {conversation.messages[i].address: cut.ways(i) for i in {*cut.trimmed, *cut.emptied}}
 
@@ -88,6 +88,9 @@ def remaining(conversation: Conversation, cut: Cut) -> Conversation:
         held=tuple(dict.fromkeys(name for _, (name, _) in leaning)),
         leans=tuple(dict.fromkeys(pair for _, pair in leaning)),
         leaning=leaning,
+        units=tuple(unit for unit in conversation.units if remains(cut, unit)),
+        since=cut.turn,
+        passed=tuple(unit for unit in conversation.units if not remains(cut, unit)),
     )
 
 

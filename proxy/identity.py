@@ -10,7 +10,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Sequence
 
-from policies.conversation import Address, Conversation, Run, Unit
+from policies.conversation import Conversation, Run, Unit
 from proxy.said import text_digest
 
 _ASIDE = frozenset({"system", "developer"})
@@ -62,7 +62,7 @@ def unit_ids(
     stand before it.
     """
     units = conversation.units
-    standing = _standing(units)
+    standing = _standing(units, conversation.passed)
     common = (key, client, conversation.dialect)
     return {number: _unit_id(common, units[number], standing[number]) for number in wanted}
 
@@ -111,9 +111,9 @@ def _contents(
     return (b"%d" % len(answers), *answers, *words)
 
 
-def _standing(units: Sequence[Unit]) -> list[int]:
+def _standing(units: Sequence[Unit], passed: Sequence[Unit]) -> list[int]:
     """For each unit without a call id, how many equal ones stand before it; else 0."""
-    seen: Counter[tuple[str, Address, bytes]] = Counter()
+    seen = Counter((unit.tool, unit.inner, _text(unit)) for unit in passed if not unit.call)
     standing = []
     for unit in units:
         if unit.call:

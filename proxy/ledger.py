@@ -10,8 +10,10 @@ from collections import OrderedDict
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import TypeVar
 
+from policies import cut
 from policies import pins as pinned
 from policies.conversation import Conversation
+from policies.cut import Window
 from policies.decision import Claimed, Decision, FrameRow, Remembered, Turn
 from policies.envelope.epoch import is_strange
 from policies.envelope.remind import beside
@@ -50,28 +52,42 @@ class Ledger:
         self._hits: OrderedDict[bytes, tuple[FrameRow | str, float]] = OrderedDict()
         self.keep = keep
 
-    async def recall(self, client: str, conversation: Conversation) -> Remembered:
+    async def window(self, client: str, conversation: Conversation) -> Window | None:
+        """How much of the conversation the current turn shows, None where no request of it has
+        said so yet. What `recall` asks for beside units is read along."""
+        keys = keys_of(self._key, client, conversation, units=False)
+        turn = conversation.turn
+        found = await self._look((), [keys.conversation, keys.turns[turn], keys.window(turn)])
+        noted = found.notes.get(keys.window(turn))
+        return None if noted is None else _window(noted)
+
+    async def recall(
+        self, client: str, conversation: Conversation, *, windows: bool = False
+    ) -> Remembered:
         """All that is known about the conversation, its turns and its units, of what was ever
         claimed for `client`, which is the configured name, never a credential. One read at most as
-        long as everything was sent from here."""
+        long as everything was sent from here. `windows`: of its turns, too, where the one of the
+        current turn is not in memory."""
         keys = keys_of(self._key, client, conversation)
-        notes = [keys.conversation, *self._turns(keys, conversation)]
+        shown = self._windows(keys, conversation) if windows else {}
+        notes = [keys.conversation, *self._turns(keys, conversation), *shown.values()]
         found = await self._look([*keys.units.values()], notes, self._claimed(keys, conversation))
         rows = {n: found.frames[one] for n, one in keys.units.items() if one in found.frames}
         turns = {at: Turn(found.notes[one]) for at, one in keys.turns.items() if one in found.notes}
+        wide = {at: _window(found.notes[one]) for at, one in shown.items() if one in found.notes}
         begun = found.notes.get(keys.conversation)
         pins = None if begun is None else _pins(begun)
         late: Mapping[int, FrameRow] = {}
         anew: tuple[int, ...] = ()
         placed: Mapping[int, str] = {}
-        if is_strange(conversation, rows, turns):
+        if is_strange(conversation, rows, turns, wide):
             late, anew = await self._strange(client, conversation, keys)
         if pins is not None and (behind := beside(conversation, pins.envelope.reminder)):
             texts = await self._look((), [keys.placed(n) for n in behind])
             known = ((n, texts.notes.get(keys.placed(n))) for n in behind)
             placed = {number: text for number, text in known if text is not None}
         followed = await self._followed(keys, rows)
-        return Remembered(rows, late, turns, anew, placed, pins, followed=followed)
+        return Remembered(rows, late, turns, anew, placed, pins, wide, followed=followed)
 
     async def claim(self, client: str, conversation: Conversation, decision: Decision) -> Claimed:
         """The rows that hold for all frames of `decision`. What is new is written in one
@@ -116,6 +132,14 @@ class Ledger:
             if plain and not conversation.units and not conversation.tools
             else keys.turns.values()
         )
+
+    def _windows(self, keys: Keys, conversation: Conversation) -> Mapping[int, bytes]:
+        """The digests of the windows that matter: where the one of the current turn is known, it
+        says by itself how the turn is read."""
+        current = {conversation.turn: keys.window(conversation.turn)}
+        if current[conversation.turn] in self._hits or conversation.since:
+            return current
+        return {turn: keys.window(turn) for turn in keys.turns}
 
     def _claimed(self, keys: Keys, conversation: Conversation) -> frozenset[bytes]:
         """Digests of units that are claimed anyhow if memory does not hold them: the claim tells
@@ -162,6 +186,8 @@ class Ledger:
         notes |= {keys.followed(n.unit): n.name for n in decision.notes if not n.known}
         if decision.pins is not None:
             notes[keys.conversation] = pinned.dumped(decision.pins)
+        if decision.window is not None:
+            notes[keys.window(conversation.turn)] = cut.dumped(decision.window)
         if decision.turn is not None:
             notes[keys.turns[conversation.turn]] = decision.turn.value
         if decision.anew:
@@ -226,7 +252,15 @@ def _writes(decision: Decision) -> bool:
     """Whether there is more to write than frames."""
     new = any(not placed.known for placed in decision.placed)
     new = new or any(not note.known for note in decision.notes)
-    return new or decision.pins is not None or decision.turn is not None or decision.anew
+    again = decision.turn is not None or decision.window is not None or decision.anew
+    return new or again or decision.pins is not None
+
+
+def _window(text: str) -> Window:
+    try:
+        return cut.loaded(text)
+    except ValueError as error:
+        raise Refused("state-unavailable") from error
 
 
 def _pins(text: str) -> pinned.Pins:

@@ -5,7 +5,7 @@ must not know a store.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 
 from policies.conversation import Conversation, Run
@@ -16,11 +16,12 @@ from proxy.identity import conversation_id, run_ids, unit_ids
 @dataclass(frozen=True, slots=True)
 class Keys:
     """`conversation`: its pins. `turns`: first message of a turn → how it is read. `units`: unit
-    number → its row."""
+    number → its row. `places`: first message of a turn → how many runs stand before it."""
 
     conversation: bytes
     turns: Mapping[int, bytes]
     units: Mapping[int, bytes]
+    places: Mapping[int, int] = field(default_factory=dict)
 
     def late(self, unit: int) -> bytes:
         """The row of a unit in views that begin anew behind it."""
@@ -29,6 +30,11 @@ class Keys:
     def anew(self, turn: int) -> bytes:
         """The run within a turn at which the view begins anew."""
         return _about(b"anew", self.turns[turn])
+
+    def window(self, turn: int) -> bytes:
+        """How much of the conversation a turn shows. Of two histories that come to the same words,
+        but not by as many runs, each has its own."""
+        return _about(b"window %d" % self.places.get(turn, 0), self.turns[turn])
 
     def placed(self, unit: int) -> bytes:
         """The text that stands beside a unit in this conversation."""
@@ -39,7 +45,7 @@ class Keys:
         return _about(b"followed", self.conversation + self.units[unit])
 
 
-def keys_of(key: bytes, client: str, conversation: Conversation) -> Keys:
+def keys_of(key: bytes, client: str, conversation: Conversation, *, units: bool = True) -> Keys:
     """The digests for a request of `client`, which is the configured name. Keyed with `key`."""
     root = conversation_id(key, client, conversation)
     runs = {run.start: run for run in conversation.runs}
@@ -47,8 +53,9 @@ def keys_of(key: bytes, client: str, conversation: Conversation) -> Keys:
     ids = run_ids(key, client, conversation, [runs[start] for start in starts if start in runs])
     # Where no run begins the turn, the whole history is it.
     turns = {start: ids.get(start) or _about(b"whole", root) for start in starts}
-    numbers = range(len(conversation.units))
-    return Keys(root, turns, unit_ids(key, client, conversation, numbers))
+    numbers = range(len(conversation.units) if units else 0)
+    places = {run.start: place for place, run in enumerate(conversation.runs)}
+    return Keys(root, turns, unit_ids(key, client, conversation, numbers), places)
 
 
 def run_names(key: bytes, client: str, conversation: Conversation) -> dict[int, str]:

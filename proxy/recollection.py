@@ -4,20 +4,33 @@ Owns the two steps round the decision, and what a leg does when the ledger fails
 refused, home goes on with frames that nobody remembers. It must not know a store or a dialect.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from policies.conversation import Conversation
-from policies.decision import Claimed, Decision, Leg, Remembered
+from policies.cut import Window
+from policies.decision import Claimed, Decision, Leg, Refusal, Remembered
 from policies.envelope.also import marked
-from policies.settings import Policies
+from policies.settings import Also, Policies
+from policies.showing import Shown, show
 from proxy.errors import Refused
 from proxy.ledger import Ledger
 
-TRIES = 4
+TRIES = 5
 """How often a request is decided when others are first each time: each may win over it once, by
-the pins, the turn and the beginning of a view; a fifth time cannot come."""
+the pins, the turn, its window and the beginning of a view; a sixth time cannot come."""
 
 NOTHING = Remembered({})
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """`seen`: the conversation with the marked spans of its users' texts as units, and without what
+    a cut takes out. `remembered`: what is known of it. `shown`: what of it leaves, or why nothing
+    does; None on a local leg, where nothing is cut."""
+
+    seen: Conversation
+    remembered: Remembered
+    shown: Shown | Refusal | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,19 +42,17 @@ class Recollection:
     leg: Leg
     client: str
 
-    async def recall(self, conversation: Conversation) -> tuple[Conversation, Remembered]:
-        """`conversation` with the marked spans of its users' texts as units, and what is known.
-
-        Which spans are marked is pinned with the conversation, so it may have to be read again."""
+    async def recall(self, conversation: Conversation) -> Recalled:
+        """What is known of `conversation`. Which spans are marked is pinned with it, so it may have
+        to be read again."""
         if not conversation.messages and not conversation.prompt:
-            return conversation, NOTHING
+            return self._shown(conversation, None, NOTHING)
         also = self.policies.envelope.also
-        seen = marked(conversation, self.client, also)
-        remembered = await self._recalled(seen)
-        if remembered.pins is not None and remembered.pins.envelope.also != also:
-            seen = marked(conversation, self.client, remembered.pins.envelope.also)
-            remembered = await self._recalled(seen)
-        return seen, remembered
+        recalled = await self._recalled(conversation, also)
+        pins = recalled.remembered.pins
+        if pins is not None and pins.envelope.also != also:
+            recalled = await self._recalled(conversation, pins.envelope.also)
+        return recalled
 
     async def claim(self, conversation: Conversation, decision: Decision) -> Claimed:
         """What holds for `decision` once it is written down."""
@@ -52,10 +63,47 @@ class Recollection:
                 raise
             return self.ledger.unclaimed(decision)
 
-    async def _recalled(self, conversation: Conversation) -> Remembered:
+    async def _recalled(self, conversation: Conversation, also: tuple[Also, ...]) -> Recalled:
+        seen = marked(conversation, self.client, also)
+        if self.leg is Leg.LOCAL:
+            return Recalled(seen, await self._at_home(seen))
+        if self.policies.minimality.mode == "off":
+            remembered = await self.ledger.recall(self.client, seen, windows=_long(seen))
+            window = remembered.windows.get(seen.turn)
+            if window is None or window.mode == "off":
+                return self._shown(seen, window, remembered)
+            # The mode was another one when this turn began.
+            return await self._cut(seen, window)
+        window = await self.ledger.window(self.client, seen) if _long(seen) else None
+        return await self._cut(seen, window)
+
+    async def _cut(self, seen: Conversation, window: Window | None) -> Recalled:
+        recalled = self._shown(seen, window, NOTHING)
+        if recalled.shown is None or isinstance(recalled.shown, Refusal):
+            return recalled
+        if window is None and recalled.seen.since and not _long(seen):
+            window = await self.ledger.window(self.client, seen)
+            if window is not None:
+                return await self._cut(seen, window)
+        remembered = await self.ledger.recall(self.client, recalled.seen)
+        windows = {} if window is None else {seen.turn: window}
+        return replace(recalled, remembered=replace(remembered, windows=windows))
+
+    def _shown(self, seen: Conversation, window: Window | None, remembered: Remembered) -> Recalled:
+        if self.leg is Leg.LOCAL:
+            return Recalled(seen, remembered)
+        shown = show(seen, window, self.policies.minimality)
+        if isinstance(shown, Refusal):
+            return Recalled(seen, remembered, shown)
+        return Recalled(shown.seen, remembered, shown)
+
+    async def _at_home(self, conversation: Conversation) -> Remembered:
         try:
             return await self.ledger.recall(self.client, conversation)
         except Refused:
-            if self.leg is Leg.CLOUD:
-                raise
             return NOTHING
+
+
+def _long(conversation: Conversation) -> bool:
+    """Whether a turn may take several requests, so that it has a window worth to be noted."""
+    return bool(conversation.units or conversation.tools)

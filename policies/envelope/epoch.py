@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from policies.conversation import Address, Conversation
+from policies.cut import Window
 from policies.decision import FrameRow, Remembered, Turn
 
 
@@ -36,26 +37,37 @@ class Epoch:
         return late or remembered.rows.get(number)
 
     def left_out(self, conversation: Conversation) -> tuple[Address, ...]:
-        """The ways to all thinking before the start."""
-        return tuple(way for m in conversation.messages[: max(self.start, 0)] for way in m.thoughts)
+        """The ways to all thinking before the start; where the view is cut, what stands before that
+        has none."""
+        old = conversation.messages[conversation.since : max(self.start, 0)]
+        return tuple(way for message in old for way in message.thoughts)
 
     def hollowed(self, conversation: Conversation) -> tuple[Address, ...]:
         """The ways to the messages that would be left empty."""
-        old = conversation.messages[: max(self.start, 0)]
+        old = conversation.messages[conversation.since : max(self.start, 0)]
         return tuple(message.address for message in old if message.hollow)
 
 
 def turns_of(conversation: Conversation) -> tuple[int, ...]:
-    """The first messages of all turns of the operator, in order; always with the current one."""
-    starts = {run.start for run in conversation.runs if run.has_user and not run.answers_call}
+    """The first messages of all turns of the operator that are not cut away, in order; always with
+    the current one."""
+    since = conversation.since
+    runs = (run for run in conversation.runs if run.start >= since)
+    starts = {run.start for run in runs if run.has_user and not run.answers_call}
     return tuple(sorted(starts | {conversation.turn}))
 
 
 def is_strange(
-    conversation: Conversation, rows: Mapping[int, FrameRow], turns: Mapping[int, Turn]
+    conversation: Conversation,
+    rows: Mapping[int, FrameRow],
+    turns: Mapping[int, Turn],
+    windows: Mapping[int, Window],
 ) -> bool:
     """Whether a history holds something that was not sent from here as a matter of course, so that
     late rows and new beginnings within turns have to be looked up."""
+    window = windows.get(conversation.turn)
+    if window is not None and window.anew:
+        return True
     if not conversation.units and not conversation.tools:
         return False
     if any(unit.answered and number not in rows for number, unit in enumerate(conversation.units)):
@@ -73,11 +85,12 @@ def epoch_of(
     known = remembered.turns.get(conversation.turn)
     if now.raw:
         return now
-    if not loose and not (policy and any(_foreign(conversation, remembered.turns, now.start))):
+    if not loose and not _bound(conversation, remembered, now, policy):
         return _with(now, Turn.WITH if policy and known is None else None)
     if known is None and now.sealed < conversation.turn:
         return Epoch(conversation.turn, False, -1, Turn.ANEW)
-    if known is None and not remembered.rows and not remembered.turns:
+    # SECURITY: what a cut takes out was never to leave, so nothing leaves as it came for its sake.
+    if known is None and not (remembered.rows or remembered.turns or conversation.since):
         return Epoch(now.start, True, now.sealed, Turn.RAW)
     newest = conversation.runs[-1].start if conversation.runs else -1
     if now.sealed < newest and not any(at >= conversation.turn for at in remembered.anew):
@@ -90,19 +103,35 @@ def standing(conversation: Conversation, remembered: Remembered) -> Epoch:
     """The view as far as it is remembered: nothing new begins."""
     anew = [start for start, turn in remembered.turns.items() if turn is Turn.ANEW]
     start = max((*anew, *remembered.anew), default=-1)
-    sealed = max((m.index for m in conversation.messages if m.sealed), default=-1)
+    seen = conversation.messages[conversation.since :]
+    sealed = max((m.index for m in seen if m.sealed), default=-1)
     raw = remembered.turns.get(conversation.turn) is Turn.RAW and start < conversation.turn
-    return Epoch(start, raw, sealed if sealed >= start else -1)
+    return Epoch(start, raw and not conversation.since, sealed if sealed >= start else -1)
 
 
 def _with(epoch: Epoch, turn: Turn | None) -> Epoch:
     return Epoch(epoch.start, epoch.raw, epoch.sealed, turn)
 
 
+def _bound(conversation: Conversation, remembered: Remembered, now: Epoch, policy: bool) -> bool:
+    """Whether thinking that stands in this view was done in another one: before the policy text
+    stood there, or with more or less of the conversation in it."""
+    turn, windows = conversation.turn, remembered.windows
+    if conversation.since and turn not in windows and now.sealed >= turn:
+        return True
+    if policy and any(_foreign(conversation, remembered.turns, now.start)):
+        return True
+    if conversation.since:
+        return False
+    cut = [at for at, window in windows.items() if window.mode != "off" and now.start < at < turn]
+    seen = conversation.messages[min(cut, default=turn) : turn]
+    return any(message.sealed and message.index >= now.start for message in seen)
+
+
 def _foreign(conversation: Conversation, turns: Mapping[int, Turn], start: int) -> Iterator[int]:
     """Messages from `start` on with thinking of a turn that was not sent from here with frames."""
     starts = turns_of(conversation)
-    for message in conversation.messages:
+    for message in conversation.messages[conversation.since :]:
         if not message.sealed or message.index < start:
             continue
         place = bisect_right(starts, message.index)

@@ -83,7 +83,8 @@ def _explains(conversation: Conversation, remembered: Remembered, units: bool) -
     not bring it, as it would stand before those answers; first tools do, as they stand there too.
     """
     begun = any(turn is not Turn.RAW for turn in remembered.turns.values())
-    answered = any(message.origin is Origin.AGENT for message in conversation.messages)
+    seen = conversation.messages[conversation.since :]
+    answered = any(message.origin is Origin.AGENT for message in seen)
     new = remembered.pins is None or not answered
     return bool(conversation.tools) or begun or (new and (units or bool(remembered.rows)))
 

@@ -36,7 +36,11 @@ def reminders(conversation: Conversation, remembered: Remembered, mode: Mode) ->
 def _placed(conversation: Conversation, remembered: Remembered, mode: Mode) -> Iterator[Placed]:
     messages = conversation.messages
     said = (
-        [strand for message in messages for strand in conversation.words(message.index)]
+        [
+            strand
+            for message in messages[conversation.since :]
+            for strand in conversation.words(message.index)
+        ]
         if remembered.placed
         else []
     )
