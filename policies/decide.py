@@ -2,11 +2,13 @@
 
 Owns the order and nothing else. It must not know a vendor, and it carries nothing out.
 
-    1  limits     a runaway should cost nothing further; what goes beyond them reaches no model
-    2  screen     reads what would leave, the client's own strings, before frames put marker lines
-                  between the halves of a secret; a local leg leaves nothing and is not read
-    3  report     hidden characters and forged openings, as the text came; it decides nothing
-    4  envelope   last: nothing after it may touch untrusted text
+    1  limits      a runaway should cost nothing further; what goes beyond them reaches no model
+    2  minimality  which part of the conversation may leave for a cloud at all: what stays here need
+                   not be read, and a secret in it keeps nothing from leaving
+    3  screen      reads what would leave, the client's own strings, before frames put marker lines
+                   between the halves of a secret; a local leg leaves nothing and is not read
+    4  report      hidden characters and forged openings, as the text came; it decides nothing
+    5  envelope    last: nothing after it may touch untrusted text
 
 The proof (`policies.prove`) reads the finished body afterwards and shares no code with either.
 """
@@ -36,6 +38,7 @@ from policies.openings import openings
 from policies.pins import pinned_now
 from policies.screening import Own, Screen
 from policies.settings import Limits, Policies
+from policies.showing import Shown, leans
 from policies.unicode_screen import report
 
 
@@ -77,9 +80,12 @@ def decide(
     policies: Policies,
     draw: Callable[[], str],
     bounded: bool = True,
+    shown: Shown | Refusal | None = None,
 ) -> Decision:
     """Decide about a request. `watch` is None on a local leg. `bounded`: a model is to answer it,
-    so limits hold; where tokens are only counted they do not.
+    so limits hold; where tokens are only counted they do not. `shown`: what of the conversation
+    leaves, and then `conversation` is that part of it, or why nothing does; None where nothing was
+    asked.
 
     `draw` returns 32 lower-case hex digits from the operating system's source, fresh on each call.
     Raises `ValueError` when a piece is not JSON that may leave (duplicate keys, surrogates, …).
@@ -93,6 +99,8 @@ def decide(
         noted = _noted((), _unread(conversation, remembered))
         passed = replace(begun, noted=noted)
         return _framed(passed, conversation, remembered, policies, draw, verdict)
+    if isinstance(shown, Refusal):
+        return replace(begun, refusal=shown)
     pieces = (*watch.around, *conversation.pieces)
     beside = held(conversation, watch.vouched)
     if policies.egress.opaque == "home":
@@ -118,6 +126,10 @@ def decide(
         screened=result.screened,
         noted=noted,
     )
+    if shown is not None:
+        if (why := leans(conversation, shown.cut.window)) is not None:
+            return replace(passed, refusal=why, screened=None)
+        passed = replace(passed, cut=shown.cut, window=shown.window)
     return _framed(passed, conversation, remembered, policies, draw, verdict)
 
 
@@ -163,8 +175,10 @@ def _framed(
     if (note := new_note(conversation, verdict, notes, frames)) is not None:
         notes, frames = (*notes, note), marked(frames, note)
     begins = remembered.pins is None and bool(conversation.messages or conversation.prompt)
+    window = passed.window
     return replace(
         passed,
+        window=replace(window, anew=True) if window is not None and plan.anew else window,
         frames=frames,
         policy_text=plan.policy_text,
         adopted=plan.adopted,

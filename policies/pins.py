@@ -18,7 +18,8 @@ from policies.settings import Also, Envelope, Policies, ToolRule
 class Pins:
     """`envelope`: the settings, `trust` and the rules of all tools included. `explains`: the policy
     text was due with the first request. `policy`, `markers`, `tables`: versions of the policy text,
-    of the marker lines and of the tables of the shadow. `minimality`: the mode."""
+    of the marker lines and of the tables of the shadow. `minimality`: the mode; what a turn shows
+    is noted with the turn (`policies.cut.Window`), as another mode holds from the next one on."""
 
     envelope: Envelope
     explains: bool = False
@@ -41,6 +42,7 @@ def pinned_now(policies: Policies) -> Pins:
     """The pins of a conversation that begins now."""
     return Pins(
         policies.envelope,
+        minimality=policies.minimality.mode,
         policy=policy_text.VERSION,
         markers=markers.VERSION,
         tables=tables.VERSION,

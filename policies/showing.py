@@ -50,7 +50,14 @@ def show(conversation: Conversation, known: Window | None, settings: Minimality)
         return _no(TOO_LONG)
     if window.mode != "off" and seen.folded:
         return _no(FOLDED)
-    return Shown(cut, window if known is None else None, seen)
+    new = known is None and (cut.cuts or lasts(conversation))
+    return Shown(cut, window if new else None, seen)
+
+
+def lasts(conversation: Conversation) -> bool:
+    """Whether a turn may take several requests, so that its window is worth noting even where
+    nothing is cut."""
+    return bool(conversation.units or conversation.tools)
 
 
 def leans(seen: Conversation, window: Window) -> Refusal | None:

@@ -113,10 +113,6 @@ class Node:
         """The exact bytes, without white space around them."""
         return self._source.body[self.offset : self._end]
 
-    def size(self) -> int:
-        """Characters of the exact JSON."""
-        return len(self.raw.decode())
-
     def raw_below(self, way: Address, value: object) -> bytes:
         """The exact bytes of the `value` that `way` leads to from here. Only where this has been
         parsed by `value`, so that no key can stand there twice: the way is read and not kept."""

@@ -8,6 +8,7 @@ dialect, what makes two units the same (`identity`) or what follows from what is
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TypeVar
 
 from policies import cut
@@ -27,6 +28,8 @@ MOST_HITS = 16_384
 """Rows kept in memory, some 8 MB: a long conversation needs no read."""
 
 DAY = 86_400.0
+
+_NONE: Mapping[int, Window] = MappingProxyType({})
 
 Value = TypeVar("Value", FrameRow, str)
 
@@ -62,12 +65,17 @@ class Ledger:
         return None if noted is None else _window(noted)
 
     async def recall(
-        self, client: str, conversation: Conversation, *, windows: bool = False
+        self,
+        client: str,
+        conversation: Conversation,
+        *,
+        windows: bool = False,
+        known: Mapping[int, Window] = _NONE,
     ) -> Remembered:
         """All that is known about the conversation, its turns and its units, of what was ever
         claimed for `client`, which is the configured name, never a credential. One read at most as
         long as everything was sent from here. `windows`: of its turns, too, where the one of the
-        current turn is not in memory."""
+        current turn is not in memory; `known` are those that were looked up already."""
         keys = keys_of(self._key, client, conversation)
         shown = self._windows(keys, conversation) if windows else {}
         notes = [keys.conversation, *self._turns(keys, conversation), *shown.values()]
@@ -75,6 +83,7 @@ class Ledger:
         rows = {n: found.frames[one] for n, one in keys.units.items() if one in found.frames}
         turns = {at: Turn(found.notes[one]) for at, one in keys.turns.items() if one in found.notes}
         wide = {at: _window(found.notes[one]) for at, one in shown.items() if one in found.notes}
+        wide |= known
         begun = found.notes.get(keys.conversation)
         pins = None if begun is None else _pins(begun)
         late: Mapping[int, FrameRow] = {}
@@ -84,8 +93,8 @@ class Ledger:
             late, anew = await self._strange(client, conversation, keys)
         if pins is not None and (behind := beside(conversation, pins.envelope.reminder)):
             texts = await self._look((), [keys.placed(n) for n in behind])
-            known = ((n, texts.notes.get(keys.placed(n))) for n in behind)
-            placed = {number: text for number, text in known if text is not None}
+            found_texts = ((n, texts.notes.get(keys.placed(n))) for n in behind)
+            placed = {number: text for number, text in found_texts if text is not None}
         followed = await self._followed(keys, rows)
         return Remembered(rows, late, turns, anew, placed, pins, wide, followed=followed)
 

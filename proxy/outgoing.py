@@ -7,16 +7,16 @@ must not know a socket, a header's meaning or how a refusal is dressed.
 import secrets
 import sys
 from collections.abc import Awaitable, Callable, Container, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from policies.authored import AUTHORED, LEFT_OUT
 from policies.conversation import Conversation, Piece
 from policies.decide import UNASKED, Watch, decide, looks_inside
-from policies.decision import Claimed, Decision, FrameRow, Leg, Remembered
+from policies.decision import Claimed, Decision, FrameRow, Leg
 from policies.proof_plan import Planned
 from policies.prove import Beginning, Cleared, Mark, ProofFailed, prove
 from policies.screening import Own, Screen
-from policies.settings import Policies
+from policies.settings import Minimality, Policies
 from proxy.apart import Apart
 from proxy.clean import CleanMarks
 from proxy.dialects.base import Dialect
@@ -26,7 +26,7 @@ from proxy.lazyjson import Document, Malformed, read
 from proxy.ledger import Ledger
 from proxy.local.tools import check_tools
 from proxy.memory import Memory
-from proxy.recollection import NOTHING, TRIES, Recollection
+from proxy.recollection import NOTHING, TRIES, Recalled, Recollection
 
 PROVED_BYTES = 32 * 1024 * 1024
 """Bound of what is remembered of earlier proofs, texts included, though others hold them too."""
@@ -54,7 +54,7 @@ class Request:
     """A body that was read, and what it is read with. `credentials`: values of headers. `vouched`:
     ids that the upstream itself gave. `bounded`: a model is to answer, so limits hold. `met` is
     told the conversation once it is known, before anything is decided about it, and may refuse
-    it."""
+    it. `minimality`: where its route has settings of its own."""
 
     body: bytes
     dialect: Dialect
@@ -65,6 +65,7 @@ class Request:
     vouched: Container[str] = ()
     bounded: bool = True
     met: Callable[[Conversation], Awaitable[None]] | None = field(default=None, repr=False)
+    minimality: Minimality | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,16 +122,17 @@ class Workshop:
         conversation = await self.apart.run(size, look, request.dialect, document)
         if request.met is not None:
             await request.met(conversation)
-        ledger = Recollection(self.ledger, self.policies, request.leg, request.client)
+        policies = self._policies(request)
+        ledger = Recollection(self.ledger, policies, request.leg, request.client)
         for _ in range(TRIES):
-            seen, remembered = await ledger.recall(conversation)
-            decision = await self._decide(request, seen, remembered)
+            recalled = await ledger.recall(conversation)
+            decision = await self._decide(request, recalled, policies)
             if decision.refusal is not None or decision.final is not None:
                 return Outgoing(decision, conversation=conversation)
-            claimed = await ledger.claim(seen, decision)
+            claimed = await ledger.claim(recalled.seen, decision)
             if claimed.agreed:
                 return await self.apart.run(
-                    size, self._made, request, document, seen, decision, claimed
+                    size, self._made, request, document, recalled.seen, decision, claimed
                 )
         raise Refused("state-unavailable")
 
@@ -138,26 +140,29 @@ class Workshop:
         """Whether what comes without a body may leave for a cloud: the decision about `pieces`
         alone, headers, path and query. Raises `Refused`."""
         watch = Watch(self.screen(), self.clean.marks, pieces, self._own(credentials))
-        decision = self._decided(watch, _NO_BODY, NOTHING)
+        decision = self._decided(watch, Recalled(_NO_BODY, NOTHING), self.policies)
         self.clean.add(decision.clean)
         return decision
 
-    async def _decide(
-        self, request: Request, conversation: Conversation, remembered: Remembered
-    ) -> Decision:
+    def _policies(self, request: Request) -> Policies:
+        if request.minimality is None:
+            return self.policies
+        return replace(self.policies, minimality=request.minimality)
+
+    async def _decide(self, request: Request, recalled: Recalled, policies: Policies) -> Decision:
         if request.leg is Leg.LOCAL:
-            return self._decided(None, conversation, remembered, request.bounded)
+            return self._decided(None, recalled, policies, request.bounded)
         screen = self.screen()
         own = self._own(request.credentials)
         watch = Watch(screen, self.clean.marks, request.around, own, request.vouched)
         marks, version = self.clean.marks, screen.version
-        new = (p.size for p in conversation.pieces if version + p.digest not in marks)
+        new = (p.size for p in recalled.seen.pieces if version + p.digest not in marks)
         if len(request.body) > INLINE and sum(new) > INLINE:
             decision = await self.apart.always(
-                self._decided, watch, conversation, remembered, request.bounded
+                self._decided, watch, recalled, policies, request.bounded
             )
         else:
-            decision = self._decided(watch, conversation, remembered, request.bounded)
+            decision = self._decided(watch, recalled, policies, request.bounded)
         self.clean.add(decision.clean)
         return decision
 
@@ -171,18 +176,19 @@ class Workshop:
     def _decided(
         self,
         watch: Watch | None,
-        conversation: Conversation,
-        remembered: Remembered,
+        recalled: Recalled,
+        policies: Policies,
         bounded: bool = True,
     ) -> Decision:
         try:
             return decide(
-                conversation,
+                recalled.seen,
                 watch=watch,
-                remembered=remembered,
-                policies=self.policies,
+                remembered=recalled.remembered,
+                policies=policies,
                 draw=self.draw,
                 bounded=bounded,
+                shown=recalled.shown,
             )
         except Malformed as wrong:
             raise _invalid(wrong) from None

@@ -11,7 +11,7 @@ from policies.cut import Window
 from policies.decision import Claimed, Decision, Leg, Refusal, Remembered
 from policies.envelope.also import marked
 from policies.settings import Also, Policies
-from policies.showing import Shown, show
+from policies.showing import Shown, lasts, show
 from proxy.errors import Refused
 from proxy.ledger import Ledger
 
@@ -68,26 +68,26 @@ class Recollection:
         if self.leg is Leg.LOCAL:
             return Recalled(seen, await self._at_home(seen))
         if self.policies.minimality.mode == "off":
-            remembered = await self.ledger.recall(self.client, seen, windows=_long(seen))
+            remembered = await self.ledger.recall(self.client, seen, windows=lasts(seen))
             window = remembered.windows.get(seen.turn)
             if window is None or window.mode == "off":
                 return self._shown(seen, window, remembered)
             # The mode was another one when this turn began.
             return await self._cut(seen, window)
-        window = await self.ledger.window(self.client, seen) if _long(seen) else None
+        window = await self.ledger.window(self.client, seen) if lasts(seen) else None
         return await self._cut(seen, window)
 
     async def _cut(self, seen: Conversation, window: Window | None) -> Recalled:
         recalled = self._shown(seen, window, NOTHING)
         if recalled.shown is None or isinstance(recalled.shown, Refusal):
             return recalled
-        if window is None and recalled.seen.since and not _long(seen):
+        if window is None and recalled.seen.since and not lasts(seen):
             window = await self.ledger.window(self.client, seen)
             if window is not None:
                 return await self._cut(seen, window)
-        remembered = await self.ledger.recall(self.client, recalled.seen)
-        windows = {} if window is None else {seen.turn: window}
-        return replace(recalled, remembered=replace(remembered, windows=windows))
+        known = {} if window is None else {seen.turn: window}
+        remembered = await self.ledger.recall(self.client, recalled.seen, known=known)
+        return replace(recalled, remembered=remembered)
 
     def _shown(self, seen: Conversation, window: Window | None, remembered: Remembered) -> Recalled:
         if self.leg is Leg.LOCAL:
@@ -102,8 +102,3 @@ class Recollection:
             return await self.ledger.recall(self.client, conversation)
         except Refused:
             return NOTHING
-
-
-def _long(conversation: Conversation) -> bool:
-    """Whether a turn may take several requests, so that it has a window worth to be noted."""
-    return bool(conversation.units or conversation.tools)

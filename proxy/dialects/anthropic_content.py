@@ -87,12 +87,9 @@ def _origin(notes: Notes) -> Origin:
     return Origin.OPERATOR if notes.role == "user" else Origin.UNKNOWN
 
 
-def _said(node: Opened, text: object, notes: Notes) -> None:
+def _said(node: Opened, text: object, notes: Notes) -> bool:
     """Text of a system message counts as nobody's, see `_origin`."""
-    if notes.role in ("user", "assistant"):
-        notes.says(node, text)
-    else:
-        notes.aside(node)
+    return notes.says(node, text if notes.role in ("user", "assistant") else "")
 
 
 def _block(node: Opened, notes: Notes) -> None:
@@ -108,9 +105,9 @@ def _block(node: Opened, notes: Notes) -> None:
         notes.aside(node)
     match kind:
         case "text":
-            _said(node, members.text("text"), notes)
-            # Citations quote what the model was given, and count from its beginning.
-            notes.aside(members.get("citations"))
+            if _said(node, members.text("text"), notes):
+                # Citations quote what the model was given, and count from its beginning.
+                notes.aside(members.get("citations"))
         case "tool_use":
             _call(node, members, notes)
         case "tool_result" if not notes.spoken:

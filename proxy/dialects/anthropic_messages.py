@@ -11,6 +11,7 @@ from policies.decision import Claimed, Decision
 from proxy.dialects import encoding, errors, finals
 from proxy.dialects.anthropic_content import read_message
 from proxy.dialects.beginnings import known
+from proxy.dialects.cutting import Opening, notice_before
 from proxy.dialects.facts import FactStore
 from proxy.dialects.framing import rendered
 from proxy.dialects.glance import glance
@@ -26,6 +27,8 @@ _FIELDS = words(
     "output_format cache_control inference_geo speed fallbacks fallback_credit_token diagnostics "
     "thread compaction billing_policy user_profile_id workspace_id betas"
 )
+
+_OPENING = Opening("text", lists=True)
 
 _TAKE_SYSTEM = ("opus-4-8", "opus-5", "sonnet-5-5", "haiku-5-5", "fable-5", "mythos-5")
 """Parts of the names of models that take system messages in a conversation (wire.md 1.1.4)."""
@@ -65,11 +68,12 @@ class AnthropicMessages:
         """See `Dialect.render`."""
         text = decision.policy_text
         edits = _policy_text(document, text) if text else []
+        edits += notice_before(decision.cut, "messages", _OPENING)
         edits += note_messages(decision, claimed, "messages")
         if not decision.tool_use:
             edits += forbidden(document, "tools", "tool_choice", {"type": "none"})
         finished = self.store.finished
-        return rendered(document, conversation, decision, claimed, finished, edits)
+        return rendered(document, conversation, decision, claimed, finished, edits, _OPENING)
 
     def error(
         self, status: int, code: str, message: str, request_id: str

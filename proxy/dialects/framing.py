@@ -6,11 +6,13 @@ dialect has, nor how a frame is written: `wrap_untrusted` alone makes frames.
 
 from collections.abc import Sequence
 from copy import copy
+from hashlib import sha256
 from typing import Any
 
 from policies.conversation import Address, Conversation, Unit
 from policies.decision import Claimed, Decision, FrameRow
 from policies.envelope import wrap_untrusted
+from proxy.dialects.cutting import Opening, taken_out
 from proxy.dialects.placing import Edit, left_out
 from proxy.edits import Cut, exchange
 from proxy.errors import Refused
@@ -23,8 +25,11 @@ _DEPTH = 2  # of the address of a message: its list, its index
 _ENTRY = 300  # key, slot and bytes object of one finished message
 _PART = 300  # what one frame adds to the key
 
+PLAIN = Opening("text")
+
 Finished = Memory[bytes, tuple[Sequence[_Framing], bytes]]
-"""Digest of a client's message → how its units were framed last, and the message as it left."""
+"""Digest of a client's message, and of what else is done to it → how its units were framed last,
+and the message as it left."""
 
 
 def rendered(
@@ -34,9 +39,10 @@ def rendered(
     claimed: Claimed,
     finished: Finished,
     edits: Sequence[Edit] = (),
+    opening: Opening = PLAIN,
 ) -> bytes:
-    """The body with every frame of `decision`, without the thinking that it leaves out, and with
-    `edits`; without any of it, the identical object.
+    """The body with every frame of `decision`, without the thinking and the earlier messages that
+    it leaves out, with `edits` and what the model is told; without any of it, the identical object.
 
     A message that was framed alike before is taken from `finished` whole. Raises
     `Refused("framing-failed")` when a unit cannot be framed with the row it was given.
@@ -47,17 +53,25 @@ def rendered(
         framing = unit, _known(claimed.rows.get(frame.unit))
         by_message.setdefault(unit.message, []).append(framing)
     cuts: list[Cut] = []
+    told = ""
+    if (cut := decision.cut) is not None and cut.cuts:
+        cuts += taken_out(document, conversation, cut, finished)
+        told = cut.window.notice if cut.inside else ""
+        if told:
+            by_message.setdefault(cut.at, [])
     for index, framings in by_message.items():
         message = conversation.messages[index]
         node = node_at(document.root, message.address)
-        kept = finished.get(message.digest)
+        before = told if told and cut is not None and index == cut.at else ""
+        about = _about(message.digest, before)
+        kept = finished.get(about)
         if kept is not None and _same(kept[0], framings):
             raw = kept[1]
         else:
-            raw = _framed_message(node, len(message.address), framings)
-            finished.renew(
-                message.digest, (framings, raw), len(raw) + _ENTRY + _PART * len(framings)
-            )
+            framed = framings and _framed_message(node, len(message.address), framings)
+            raw = framed or node.raw
+            raw = opening.before(raw, before) if before else raw
+            finished.renew(about, (framings, raw), len(raw) + _ENTRY + _PART * len(framings))
         cuts.append((*node.span, raw))
     return splice(document, (*edits, *left_out(decision)), cuts)
 
@@ -69,6 +83,10 @@ def node_at(node: Node, way: Address) -> Node:
         assert below is not None
         node = below
     return node
+
+
+def _about(digest: bytes, before: str) -> bytes:
+    return sha256(digest + before.encode()).digest() if before else digest
 
 
 def _known(row: FrameRow | None) -> FrameRow:

@@ -146,12 +146,18 @@ class Notes:
         raws = [value.raw for key, value in parts if key not in MARKS]
         self.others.append((sha256(b"\0".join(raws)).digest(), sum(map(len, raws))))
 
-    def says(self, node: Opened, text: object) -> None:
-        """What the operator or the model says, in `node`; a `text` of blanks says nothing."""
+    def way(self, node: Opened) -> Address:
+        """The way to `node` from the message down."""
+        return node.address[self._depth :]
+
+    def says(self, node: Opened, text: object) -> bool:
+        """What the operator or the model says, in `node`; a `text` of blanks says nothing, and
+        False is returned."""
         if isinstance(text, str) and text.strip():
             self.texts.append(node.address[self._depth :])
-        else:
-            self.aside(node)
+            return True
+        self.aside(node)
+        return False
 
     def aside(self, node: Opened | None) -> None:
         """A value, if it is there and not empty, that is not needed for what is said."""

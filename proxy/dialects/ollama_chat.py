@@ -10,8 +10,9 @@ from policies.conversation import Conversation, Form, Origin, ToolCall
 from policies.decision import Claimed, Decision
 from proxy.dialects import encoding, errors, finals
 from proxy.dialects.beginnings import known
+from proxy.dialects.cutting import notice_before
 from proxy.dialects.facts import FactStore
-from proxy.dialects.framing import rendered
+from proxy.dialects.framing import PLAIN, rendered
 from proxy.dialects.glance import glance
 from proxy.dialects.notes import Notes, json_text, words
 from proxy.dialects.openai_chat import tool_names
@@ -79,6 +80,7 @@ class OllamaChat:
     ) -> bytes:
         """See `Dialect.render`."""
         edits = own_message(document, conversation, "messages", decision.policy_text)
+        edits += notice_before(decision.cut, "messages", PLAIN)
         edits += reminders(decision, "messages")
         edits += note_messages(decision, claimed, "messages")
         if not decision.tool_use and document.root.get("tools") is not None:

@@ -8,6 +8,7 @@ from policies.conversation import Conversation
 from policies.decision import Claimed, Decision
 from proxy.dialects import encoding, errors, finals
 from proxy.dialects.beginnings import known
+from proxy.dialects.cutting import Opening, notice_before
 from proxy.dialects.facts import FactStore
 from proxy.dialects.framing import rendered
 from proxy.dialects.glance import glance
@@ -28,6 +29,8 @@ _FIELDS = words(
     "stream stream_options temperature text tool_choice tools top_logprobs top_p truncation type "
     "user"
 )
+
+_OPENING = Opening("input_text", lists=True, typed=True)
 
 _HELD = frozenset({"previous_response_id", "conversation", "prompt"})
 
@@ -70,12 +73,13 @@ class OpenAIResponses:
         """See `Dialect.render`."""
         text = decision.policy_text
         edits = _policy_text(document, conversation, text) if text else []
+        edits += notice_before(decision.cut, "input", _OPENING)
         edits += _reminders(decision)
         edits += _notes(decision, claimed)
         if not decision.tool_use and conversation.tools:
             edits += forbidden(document, "", "tool_choice", "none")
         finished = self.store.finished
-        return rendered(document, conversation, decision, claimed, finished, edits)
+        return rendered(document, conversation, decision, claimed, finished, edits, _OPENING)
 
     def error(
         self, status: int, code: str, message: str, request_id: str

@@ -166,10 +166,10 @@ def _message(kind: str, members: Fields, notes: Notes) -> None:
     for item in notes.list_of(content):
         part(item, notes)
         text = _SAYS.get(item.word("type"), "")
-        notes.says(item, item.word(text) if text and known else "")
-        # Annotations quote what the model was given.
-        for name in ("annotations", "logprobs"):
-            notes.aside(item.get(name) if text else None)
+        if notes.says(item, item.word(text) if text and known else ""):
+            # Annotations quote what the model was given.
+            for name in ("annotations", "logprobs"):
+                notes.aside(item.get(name))
 
 
 def _tools(kind: str, members: Fields, notes: Notes) -> None:

@@ -128,7 +128,7 @@ def test_what_has_to_be_looked_up_further(
     shape: str, rows: dict[int, FrameRow], turns: dict[int, Turn], strange: bool
 ) -> None:
     """Only where something was not sent from here as a matter of course."""
-    assert is_strange(talk(shape), rows, turns) is strange
+    assert is_strange(talk(shape), rows, turns, {}) is strange
 
 
 def test_a_plain_chat_is_never_strange() -> None:
