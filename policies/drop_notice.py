@@ -42,7 +42,7 @@ def build_drop_notice(
     """The notice for `count` dropped messages, empty where none fits.
 
     `iteration`: 1 and the rounds of calls since the request. `names`: of the tools whose results
-    are among them, in order; only those `granted` now are shown. `spared`: characters of what was
+    are among them, in order; only those `granted` now are shown. `spared`: size of what was
     dropped; a notice that is not shorter goes without names, then goes itself. None: there has to
     be one.
     """

@@ -18,6 +18,7 @@ from policies import proof_json as own
 from policies.conversation import Address
 from policies.decision import Claimed, Screened
 from policies.proof_beginnings import Asked, Beginning, Last, Rest, beginning, rest
+from policies.proof_cut import Shortened, untold
 from policies.proof_frames import Frames, Met
 from policies.proof_plan import CHOICES, TOOLS, Planned, forbids, is_thinking, repeats, says
 from policies.proof_reading import ProofFailed, less, members, pair, parsed, shown
@@ -171,6 +172,8 @@ class _Proof:
         self.marks = marks
         self.planned = planned
         self.texts = [*planned.placed]
+        self.short: Shortened | None = None
+        self.notice = "" if planned.cut is None else planned.cut.window.notice
         self.made: list[Mark] = []
         self.rest = left
         self.last: Last | None = None
@@ -193,7 +196,7 @@ class _Proof:
         self.silent(sent)
         if self.frames.left:
             raise ProofFailed("a frame that was claimed")
-        if self.texts:
+        if self.texts or self.notice:
             raise ProofFailed("a text that was placed")
         return came, sent
 
@@ -236,7 +239,13 @@ class _Proof:
         """The list was screened message by message, and is read so; False where it was screened
         whole, as a list of plain texts is."""
         before = own.elements(came)
-        if before and own.digest(b"message\0", before[0]) not in self.digests:
+        cut, begun = self.planned.cut, self.rest.begun
+        if cut is not None and cut.window.mode != "off":
+            skipped = begun.came.count if begun is not None and begun.key == key else 0
+            self.short = Shortened(cut, key, came, skipped)
+            if skipped > cut.at:
+                self.notice = ""
+        elif before and own.digest(b"message\0", before[0]) not in self.digests:
             return False
         self.messages(key, before, own.elements(sent))
         return True
@@ -244,21 +253,27 @@ class _Proof:
     def messages(self, key: str, came: Sequence[bytes], sent: Sequence[bytes]) -> None:
         begun = self.rest.begun
         skipped, before = self.rest.skipped if begun and begun.key == key else (0, 0)
-        met, seen = 0, set[bytes]()
+        met, done, seen = 0, skipped, set[bytes]()
         for number, raw in enumerate(sent, before):
             at = f"{key}[{number}]"
-            if self.repeated(key, came, met - 1, raw, at):
+            if self.told(done, raw, at) or self.repeated(key, came, met - 1, raw, at):
                 continue
             met = self.passed_over(key, came, skipped, met)
             expected = came[met] if met < len(came) else b""
             digest = own.digest(b"message\0", expected)
             ways = self.planned.ways(key, skipped + met)
             first = len(self.frames.met)
-            if (raw != expected or ways) and not self.message(digest, expected, raw, at, ways):
+            if (short := self.short) is not None and short.before(skipped + met):
+                if not self.earlier(short, skipped + met, digest, expected, raw, at):
+                    continue
+                digest = short.digest(skipped + met, digest)
+            elif (raw != expected or ways) and not self.message(
+                digest, expected, raw, at, ways, self.opens(skipped + met)
+            ):
                 continue
             if met == len(came) or digest not in self.digests:
                 raise ProofFailed(at)
-            met += 1
+            met, done = met + 1, skipped + met + 1
             if met == len(came) and number - before + 1 == len(sent):
                 read = (expected, met - 1), (raw, number - before)
                 self.last = Last(key, *read, frozenset(seen), tuple(self.frames.met[:first]))
@@ -268,13 +283,52 @@ class _Proof:
 
     def passed_over(self, key: str, came: Sequence[bytes], skipped: int, met: int) -> int:
         """The next message that is not left out as a whole."""
-        while met < len(came) and self.planned.ways(key, skipped + met) == [()]:
-            at = f"{key}[{skipped + met}]"
-            # SECURITY: a plan that leaves out a result or an order is a bug of ours.
-            if not is_thinking(parsed(came[met], at)):
-                raise ProofFailed(at)
+        gone = self.short.cut.gone if self.short is not None else frozenset()
+        while met < len(came):
+            if skipped + met not in gone:
+                if self.planned.ways(key, skipped + met) != [()]:
+                    break
+                at = f"{key}[{skipped + met}]"
+                # SECURITY: a plan that leaves out a result or an order is a bug of ours.
+                if not is_thinking(parsed(came[met], at)):
+                    raise ProofFailed(at)
             met += 1
         return met
+
+    def opens(self, index: int) -> str:
+        """The notice with which that message begins, if it does."""
+        cut = self.planned.cut
+        return self.notice if cut is not None and cut.inside and cut.at == index else ""
+
+    def told(self, index: int, sent: bytes, at: str) -> bool:
+        """Whether `sent` is the notice, as a message of its own, before that one of theirs."""
+        cut = self.planned.cut
+        if not self.notice or cut is None or cut.inside or cut.at != index:
+            return False
+        if not says(parsed(sent, at), self.notice):
+            return False
+        self.notice = ""
+        return True
+
+    def earlier(
+        self, short: Shortened, index: int, digest: bytes, came: bytes, sent: bytes, at: str
+    ) -> bool:
+        """Whether `sent` is what may leave of the message `came` of an earlier turn; False for one
+        of our own."""
+        window = short.cut.window
+        plan = repr((short.ways(index), window.mode, window.strategy)).encode()
+        both = own.digest(b"earlier\0" + plan + digest, sent)
+        if type(mark := self.marks.get(both)) is Mark and mark.digest == both:
+            return True
+        before, after = pair(came, sent, at)
+        if self.values.is_authored(after):
+            return False
+        # SECURITY: whatever the plan says, a call, a result or a thought of an earlier turn is none
+        # of what may leave.
+        if not short.stays(after) or not own.identical(short.left(before, index, at), after):
+            raise ProofFailed(at)
+        self.made.append(Mark(_TOKEN, both, ()))
+        return True
 
     def repeated(self, key: str, came: Sequence[bytes], behind: int, sent: bytes, at: str) -> bool:
         """Whether `sent` repeats words of a user, as planned behind that message."""
@@ -290,19 +344,31 @@ class _Proof:
         return False
 
     def message(
-        self, digest: bytes, came: bytes, sent: bytes, at: str, ways: Sequence[Address]
+        self,
+        digest: bytes,
+        came: bytes,
+        sent: bytes,
+        at: str,
+        ways: Sequence[Address],
+        notice: str = "",
     ) -> bool:
-        """Whether `sent` is the message `came` with frames in it and without the thinking to which
-        `ways` lead; False for one of our own."""
-        both = own.digest(b"proved\0" + repr(ways).encode() + digest, sent)
+        """Whether `sent` is the message `came` with frames in it, with the `notice` before it and
+        without the thinking to which `ways` lead; False for one of our own."""
+        both = own.digest(b"proved\0" + repr((ways, notice)).encode() + digest, sent)
         mark = self.marks.get(both)
         # SECURITY: a memory may err, so a mark says itself what it is for; and it says that the
         # pair was right under those frames, not that they are the frames of this request.
         if type(mark) is Mark and mark.digest == both and self.frames.meet_again(mark.frames):
+            self.notice = "" if notice else self.notice
             return True
         before, after = pair(came, sent, at) if came else (None, parsed(sent, at))
         if self.values.is_authored(after):
             return False
+        if notice:
+            try:
+                after, self.notice = untold(after, before, notice), ""
+            except ValueError:
+                raise ProofFailed(at) from None
         first, placed = len(self.frames.met), self.values.placed
         self.values.same(less(before, ways, at), after, at)
         # Where a text of ours was placed, the mark would outlive a change of that text.

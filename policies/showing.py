@@ -46,7 +46,7 @@ def show(conversation: Conversation, known: Window | None, settings: Minimality)
         window = replace(window, notice=_notice(conversation, cut))
         cut = replace(cut, window=window)
     seen = remaining(conversation, cut) if cut.cuts else conversation
-    if settings.max_outbound_chars and _size(seen.pieces) > settings.max_outbound_chars:
+    if _spare(seen, settings.max_outbound_chars) < 0:
         return _no(TOO_LONG)
     if window.mode != "off" and seen.folded:
         return _no(FOLDED)
@@ -114,7 +114,7 @@ def _begun(conversation: Conversation, settings: Minimality) -> Window:
     if not most or (cut := plan(conversation, window)) is None:
         return window
     seen = remaining(conversation, cut)
-    if (spare := most - _size(seen.pieces)) >= 0:
+    if (spare := _spare(seen, most)) >= 0:
         return window
     return replace(window, turns=_heard(conversation, seen, spare))
 
@@ -123,7 +123,7 @@ def _heard(conversation: Conversation, seen: Conversation, spare: int) -> int:
     """How many earlier turns, the newest first, may be heard where `spare` characters are too few
     by so many for all of them."""
     start, turn = leading(conversation), conversation.turn
-    sizes = {piece.address: piece.size() for piece in seen.pieces}
+    sizes = {piece.address: _chars([piece]) for piece in seen.pieces}
     begins = [r.start for r in conversation.runs if r.has_user and not r.answers_call]
     begins = [at for at in begins if start <= at < turn]
     heard = len(begins)
@@ -139,10 +139,10 @@ def _heard(conversation: Conversation, seen: Conversation, spare: int) -> int:
 
 def _notice(conversation: Conversation, cut: Cut) -> str:
     rounds = sum(run.answers_call for run in conversation.runs if run.start >= cut.turn)
-    sizes = {piece.address: piece.size for piece in conversation.pieces}
-    spared = sum(sizes[conversation.messages[index].address]() for index in cut.gone)
     if not cut.gone:
         return ""
+    gone = {conversation.messages[index].address for index in cut.gone}
+    spared = sum(piece.size for piece in conversation.pieces if piece.address in gone)
     return build_drop_notice(
         count=len(cut.gone),
         iteration=1 + rounds,
@@ -178,7 +178,7 @@ def _without(piece: Piece, ways: tuple[Address, ...]) -> Piece:
     below = len(piece.address)
     digest = trimmed_digest(piece.digest, [way[below:] for way in ways])
     strands = partial(_strands, piece, ways)
-    return Piece(piece.address, digest, strands, lambda: sum(len(s.text) for s in strands()))
+    return Piece(piece.address, digest, strands, piece.size)
 
 
 def _strands(piece: Piece, ways: tuple[Address, ...]) -> tuple[Strand, ...]:
@@ -190,8 +190,16 @@ def _strands(piece: Piece, ways: tuple[Address, ...]) -> tuple[Strand, ...]:
     )
 
 
-def _size(pieces: Iterable[Piece]) -> int:
-    return sum(piece.size() for piece in pieces)
+def _spare(seen: Conversation, most: int) -> int:
+    """How many characters could leave besides; 0 without a cap."""
+    if not most or sum(piece.size for piece in seen.pieces) <= most:
+        return 0
+    return most - _chars(seen.pieces)
+
+
+def _chars(pieces: Iterable[Piece]) -> int:
+    """Characters of all strings, keys included: what a model, or whoever reads along, may read."""
+    return sum(len(strand.text) for piece in pieces for strand in piece.strands())
 
 
 def _no(reason: str) -> Refusal:

@@ -216,9 +216,7 @@ class Workshop:
                 claimed=claimed,
                 authored=_authored(decision, claimed),
                 marks=self.proved,
-                planned=Planned(
-                    frozenset(decision.removed), decision.placed, tool_use=decision.tool_use
-                ),
+                planned=_planned(conversation, decision),
                 begun=begun,
             )
         except ProofFailed as failed:
@@ -228,6 +226,11 @@ class Workshop:
         if (new := cleared.beginning) is not None and new is not begun:
             self.begun.renew(key, new, new.size)
         return Outgoing(decision, body, cleared, conversation)
+
+
+def _planned(conversation: Conversation, decision: Decision) -> Planned:
+    cut = decision.cut if conversation.messages else None
+    return Planned(frozenset(decision.removed), decision.placed, decision.tool_use, cut)
 
 
 def _authored(decision: Decision, claimed: Claimed) -> frozenset[str]:

@@ -65,6 +65,7 @@ def read_message(node: Opened, notes: Notes) -> None:
     notes.between = notes.role == "system"
     content = members.get("content")
     if content is not None and isinstance(content.value, list):
+        _texts_said(content, notes)
         for block in content.items_but("text", _BLOCKS["text"]):
             _block(block, notes)
         notes.hollow = 0 < len(notes.thoughts) == len(content.value)
@@ -87,6 +88,22 @@ def _origin(notes: Notes) -> Origin:
     return Origin.OPERATOR if notes.role == "user" else Origin.UNKNOWN
 
 
+def _texts_said(content: Opened, notes: Notes) -> None:
+    """The blocks of text that have no members but known ones; they are many."""
+    way = notes.way(content)
+    speaks, known = notes.role in ("user", "assistant"), _BLOCKS["text"]
+    for index, block in enumerate(content.value if isinstance(content.value, list) else ()):
+        if isinstance(block, dict) and block.get("type") == "text" and block.keys() <= known:
+            text = block.get("text")
+            if speaks and isinstance(text, str) and not text.isspace() and text:
+                notes.texts.append((*way, index))
+                if block.get("citations"):
+                    # They quote what the model was given, and count from its beginning.
+                    notes.beside.append((*way, index, "citations"))
+            else:
+                notes.beside.append((*way, index))
+
+
 def _said(node: Opened, text: object, notes: Notes) -> bool:
     """Text of a system message counts as nobody's, see `_origin`."""
     return notes.says(node, text if notes.role in ("user", "assistant") else "")
@@ -106,7 +123,6 @@ def _block(node: Opened, notes: Notes) -> None:
     match kind:
         case "text":
             if _said(node, members.text("text"), notes):
-                # Citations quote what the model was given, and count from its beginning.
                 notes.aside(members.get("citations"))
         case "tool_use":
             _call(node, members, notes)

@@ -7,6 +7,7 @@ say (`Opening`).
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from policies.conversation import Address, Conversation, Form
 from policies.cut import VALUES
@@ -70,7 +71,7 @@ def taken_out(
     document: Document,
     conversation: Conversation,
     cut: Taken,
-    finished: Memory[bytes, tuple[Sequence[object], bytes]],
+    finished: Memory[bytes, tuple[Sequence[Any], bytes]],
 ) -> Iterator[Cut]:
     """What is exchanged for what, in messages before the current turn."""
     messages = conversation.messages
