@@ -155,12 +155,13 @@ def _left_out(message: Message, stay: _Stay, spans: Sequence[Address]) -> _Out:
     for half in message.halves:
         if half.holder in holders and half.way not in staying:
             ways[half.way] = None
-    exchanged = {way for way, _ in emptied}
-    return _Out([way for way in ways if not _under(way, exchanged)], emptied)
+    # What lies in a value that goes, or is exchanged, goes with it.
+    outer = {*ways, *(way for way, _ in emptied)}
+    return _Out([way for way in ways if not _within(way, outer)], emptied)
 
 
-def _under(way: Address, others: set[Address]) -> bool:
-    return any(way[:end] in others for end in range(1, len(way) + 1))
+def _within(way: Address, others: set[Address]) -> bool:
+    return any(way[:end] in others for end in range(1, len(way)))
 
 
 def _spans(conversation: Conversation, start: int) -> dict[int, list[Address]]:

@@ -31,12 +31,14 @@ TOOLS = "tools"
 class Planned:
     """`removed`: ways to values of the client's body that are left out. `placed`: texts that stand
     behind one of its messages. `tool_use`: the model may call tools; where not, the body says so in
-    the dialect's way. `cut`: what of earlier turns is left out; None where all is shown."""
+    the dialect's way. `cut`: what of earlier turns is left out of the list `key`; None where all is
+    shown."""
 
     removed: frozenset[Address] = frozenset()
     placed: tuple[Placed, ...] = ()
     tool_use: bool = True
     cut: Cut | None = None
+    key: str = ""
     _ways: dict[tuple[str | int, ...], list[Address]] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:

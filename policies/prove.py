@@ -240,7 +240,7 @@ class _Proof:
         whole, as a list of plain texts is."""
         before = own.elements(came)
         cut, begun = self.planned.cut, self.rest.begun
-        if cut is not None and cut.window.mode != "off":
+        if cut is not None and cut.window.mode != "off" and key == self.planned.key:
             skipped = begun.came.count if begun is not None and begun.key == key else 0
             self.short = Shortened(cut, key, came, skipped)
             if skipped > cut.at:

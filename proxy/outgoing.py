@@ -229,8 +229,11 @@ class Workshop:
 
 
 def _planned(conversation: Conversation, decision: Decision) -> Planned:
-    cut = decision.cut if conversation.messages else None
-    return Planned(frozenset(decision.removed), decision.placed, decision.tool_use, cut)
+    removed, placed = frozenset(decision.removed), decision.placed
+    if not conversation.messages:
+        return Planned(removed, placed, decision.tool_use)
+    key = str(conversation.messages[0].address[0])
+    return Planned(removed, placed, decision.tool_use, decision.cut, key)
 
 
 def _authored(decision: Decision, claimed: Claimed) -> frozenset[str]:

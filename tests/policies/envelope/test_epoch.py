@@ -133,4 +133,4 @@ def test_what_has_to_be_looked_up_further(
 
 def test_a_plain_chat_is_never_strange() -> None:
     """Where there is nothing to frame or explain, nothing was ever late."""
-    assert not is_strange(talk("uAuA", tools=()), {}, {})
+    assert not is_strange(talk("uAuA", tools=()), {}, {}, {})
