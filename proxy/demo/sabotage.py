@@ -57,7 +57,9 @@ def _ledger() -> list[tuple[object, str, object]]:
     from policies.decision import Claimed, Decision, Remembered
     from proxy.ledger import Ledger
 
-    async def forget(ledger: Ledger, client: str, conversation: Conversation) -> Remembered:
+    async def forget(
+        ledger: Ledger, client: str, conversation: Conversation, **more: object
+    ) -> Remembered:
         return Remembered({})
 
     async def keep_nothing(

@@ -5,8 +5,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PROOF = [ROOT / "policies" / "prove.py", *sorted(ROOT.glob("policies/proof_*.py"))]
-SHARED = {"policies.conversation", "policies.decision"}
+PROOF = [
+    ROOT / "policies" / "prove.py",
+    ROOT / "policies" / "turn_minimal.py",
+    *sorted(ROOT.glob("policies/proof_*.py")),
+]
+SHARED = {"policies.conversation", "policies.cut", "policies.decision"}
 """Words for what is decided and what is seen: types alone."""
 
 

@@ -183,6 +183,20 @@ def test_a_plan_that_lets_out_too_much_is_seen(cut: Cut) -> None:
         check(cut, sent)
 
 
+def test_a_turn_that_is_found_elsewhere_is_seen() -> None:
+    """Where the plan has the turn begin too early, more would leave than may."""
+    early = replace(STRICT, turn=4, gone=frozenset({1, 2, 3}))
+    with pytest.raises(ProofFailed):
+        check(early, [CAME[0], *CAME[4:]])
+
+
+def test_a_result_that_was_planned_to_stay_is_seen() -> None:
+    """Kept by the plan, screened and sent as it came: it is a result of an earlier turn all the
+    same."""
+    with pytest.raises(ProofFailed):
+        check(replace(DIALOGUE, gone=frozenset()), [*CAME[:2], SHORT, *CAME[3:]])
+
+
 def test_messages_in_odd_shapes_have_a_turn_too() -> None:
     """What is no object, or has a role that is no text, is read as nobody's."""
     odd = [said("user", "a"), 5, {"role": 7}, said("assistant", "b"), said("user", "c")]

@@ -144,6 +144,11 @@ def test_nothing_else_may_stay(message: Any) -> None:
     assert not may_stay(message, "dialogue", elides=False)
 
 
+def test_no_result_may_stay() -> None:
+    """What was found in an earlier turn, beside whatever words."""
+    assert not may_stay(said("user", TEXT, FOUND), "dialogue", elides=True)
+
+
 HISTORY = {
     "messages": [
         said("system", "s"),

@@ -23,7 +23,7 @@ def waved_through(body: bytes, **_: object) -> object:
     return unread(body, "nobody looked")
 
 
-async def forget(*_: object) -> Remembered:
+async def forget(*_: object, **more: object) -> Remembered:
     return Remembered({})
 
 
@@ -242,8 +242,8 @@ LEDGER = (
             (
                 "thinking bound to bare text sent with frames",
                 "test_history_is_framed_with_the_first_prompt_through_transom",
-                "conversation.messages[: max(self.start, 0)] for way in",
-                "conversation.messages[:0] for way in",
+                "for message in old for way in message.thoughts",
+                "for message in old[:0] for way in message.thoughts",
             ),
             (
                 "bare text framed under thinking",

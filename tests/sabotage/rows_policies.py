@@ -285,6 +285,60 @@ LIMITS = (
     ),
 )
 
+MINIMAL = (
+    named(
+        "a plan that is not kept",
+        "policies/prove.py",
+        "sabotage/scenes.py::what_a_cut_takes_out_does_not_leave",
+        Swap("_Proof.bodies", blind),
+    ),
+    line(
+        "policies/prove.py",
+        "a call, a result or a thought of an earlier turn",
+        "policies/test_proof_cut.py::test_a_result_that_was_planned_to_stay_is_seen",
+        Cut("if not short.stays(after) or not own", "if not own"),
+    ),
+    line(
+        "policies/proof_cut.py",
+        "a turn that is found elsewhere",
+        "policies/test_proof_cut.py::test_a_turn_that_is_found_elsewhere_is_seen",
+        Cut("if (begin is not None and skipped + begin != cut.turn) or last", "if last"),
+    ),
+    line(
+        "policies/turn_minimal.py",
+        "what is not known to be the text of who speaks",
+        "policies/test_turn_minimal.py::test_no_result_may_stay",
+        Cut("else elides and _emptied(part)", "else True"),
+    ),
+    line(
+        "policies/showing.py",
+        "what an upstream holds may be the whole house",
+        "policies/test_showing.py::test_state_that_an_upstream_holds_is_not_minimal",
+        Cut('if window.mode == "off" or not seen.held:', "if True:"),
+    ),
+    line(
+        "policies/drop_notice.py",
+        "a name that is cut or cleaned",
+        "policies/test_drop_notice.py::test_drop_notice_prints_only_granted_safe_names",
+        Cut("if is_safe(name) and name in granted", "if name in granted"),
+    ),
+    line(
+        "policies/envelope/epoch.py",
+        "what a cut takes out was never to leave",
+        "policies/envelope/test_epoch.py::test_a_cut_view_never_waits_for_the_operator",
+        Cut(" or conversation.since):", "):"),
+    ),
+    named(
+        "canaries of other turns",
+        "policies/minimality.py",
+        "scenes/test_minimality.py::test_unrelated_context_is_not_escalated_to_cloud",
+        Cut('if window.mode == "off" or turn <= start:', "if True:"),
+        dialect="openai_chat",
+        mode="strict",
+        strategy="drop",
+    ),
+)
+
 REPORT = (
     named(
         "hidden characters untold",
@@ -301,4 +355,4 @@ REPORT = (
     ),
 )
 
-ROWS = (*SCREEN_AND_PROOF, *FRAME, *LIMITS, *REPORT)
+ROWS = (*SCREEN_AND_PROOF, *FRAME, *LIMITS, *MINIMAL, *REPORT)

@@ -17,6 +17,7 @@ import pytest
 from policies.conversation import Conversation, Unit
 from policies.decision import Leg
 from policies.screening import Screen
+from policies.settings import Minimality
 from proxy import outgoing
 from proxy.config import ClientSettings, Config, UpstreamSettings, shapes
 from proxy.demo.evidence import framed, results
@@ -102,6 +103,20 @@ async def what_was_not_decided_does_not_leave(
     async with staged() as stage:
         answer = await stage.post("/v1/messages", BODIES["anthropic_messages"]("fine"))
         assert stage.upstream.accepted == 0
+        assert answer.headers["x-transom-notice"] == "proof-failed"
+
+
+async def what_a_cut_takes_out_does_not_leave(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A body from which nothing was taken, though it was planned, opens no connection."""
+    monkeypatch.setattr(framing, "taken_out", lambda *rest: ())
+
+    def strict(config: Config) -> Config:
+        return replace(config, policies=replace(config.policies, minimality=Minimality("strict")))
+
+    async with staged(change=strict) as stage:
+        body = BODIES["anthropic_messages"]("an old finding", after=True)
+        answer = await stage.post("/v1/messages", body)
+        assert b"an old finding" not in b"".join(stage.upstream.received)
         assert answer.headers["x-transom-notice"] == "proof-failed"
 
 

@@ -1,7 +1,11 @@
 """Where the upstream's view begins anew, and how a turn is read."""
 
+from dataclasses import replace
+
 import pytest
 
+from policies.conversation import Conversation
+from policies.cut import OPEN, Window
 from policies.decision import FrameRow, Remembered, Turn
 from policies.envelope.epoch import Epoch, epoch_of, is_strange, standing, turns_of
 from policies.pins import Pins
@@ -134,3 +138,53 @@ def test_what_has_to_be_looked_up_further(
 def test_a_plain_chat_is_never_strange() -> None:
     """Where there is nothing to frame or explain, nothing was ever late."""
     assert not is_strange(talk("uAuA", tools=()), {}, {}, {})
+
+
+CUT = Window("dialogue", notice="told")
+
+
+def cut(shape: str, since: int) -> Conversation:
+    return replace(talk(shape), since=since)
+
+
+def test_a_cut_view_never_waits_for_the_operator() -> None:
+    """A turn that began elsewhere is not sent as it came: it begins anew at the newest run."""
+    view = epoch_of(cut("uAuArAr", 2), Remembered({}), loose=True, policy=True)
+    assert view == Epoch(6, turn=Turn.WITH, anew=True)
+
+
+def test_a_cut_view_knows_its_own_turn_alone() -> None:
+    """What was thought before is not there: nothing is bound to it, and it is not taken out."""
+    seen = cut("uAuAuArA", 4)
+    assert turns_of(seen) == (4,)
+    sent = replace(known(0, turns={4: Turn.WITH}), windows={4: CUT})
+    view = epoch_of(seen, sent, loose=False, policy=True)
+    assert view == Epoch(sealed=7)
+    assert view.left_out(seen) == ()
+    assert not is_strange(seen, sent.rows, sent.turns, sent.windows)
+    begun = Epoch(6)
+    assert begun.left_out(seen) == (("messages", 5, "content", 0),)
+    assert Epoch(8).hollowed(cut("uHuHuHrH", 4)) == (("messages", 5), ("messages", 7))
+
+
+def test_a_turn_without_a_window_begins_anew_once() -> None:
+    """Thinking in it was done in another view; afterwards the window says so."""
+    seen = cut("uAuAr", 2)
+    once = epoch_of(seen, known(0, turns={2: Turn.WITH}), loose=False, policy=True)
+    assert once == Epoch(4, anew=True)
+    again = replace(CUT, anew=True)
+    assert is_strange(seen, {0: ROW}, {2: Turn.WITH}, {2: again})
+    later = replace(known(0, turns={2: Turn.WITH}, anew=(4,)), windows={2: again})
+    assert epoch_of(cut("uAuArAr", 2), later, loose=False, policy=True) == Epoch(4, sealed=5)
+
+
+def test_a_turn_that_shows_more_than_the_one_before_begins_anew() -> None:
+    """Thinking of turns that were cut is left out; of turns that showed everything it stays."""
+    seen = talk("uAuAu")
+    turns = {0: Turn.WITH, 2: Turn.WITH}
+    cut_before = replace(known(turns=turns), windows={2: CUT})
+    assert epoch_of(seen, cut_before, loose=False, policy=False) == Epoch(4, turn=Turn.ANEW)
+    open_before = replace(known(turns=turns), windows={0: OPEN, 2: OPEN})
+    assert epoch_of(seen, open_before, loose=False, policy=True) == Epoch(sealed=3, turn=Turn.WITH)
+    now = replace(known(turns={4: Turn.ANEW}), windows={4: OPEN})
+    assert epoch_of(talk("uAuAuAr"), now, loose=False, policy=True) == Epoch(4, sealed=5)
