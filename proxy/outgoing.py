@@ -28,7 +28,7 @@ from proxy.local.tools import check_tools
 from proxy.memory import Memory
 from proxy.recollection import NOTHING, TRIES, Recalled, Recollection
 
-PROVED_BYTES = 32 * 1024 * 1024
+PROVED_BYTES = 12 * 1024 * 1024
 """Bound of what is remembered of earlier proofs, texts included, though others hold them too."""
 
 Proved = Memory[bytes, Mark]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from proxy.dialects.beginnings import Beginning
     from proxy.dialects.framing import Finished
 
-STORE_BYTES = 16 * 1024 * 1024
+STORE_BYTES = 8 * 1024 * 1024
 """Default bound of one store, in bytes of the interpreter's memory as far as they can be told."""
 
 _MOST_SAID = 8  # parts; a message that says more is read again where it matters
