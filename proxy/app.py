@@ -4,7 +4,7 @@ Owns construction, exchange on reload, and the order in which things end. It mus
 anything about a request.
 """
 
-import secrets
+import os
 import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -149,7 +149,7 @@ def _differ(old: object, new: object, name: str) -> bool:
 
 
 def _request_id() -> str:
-    return f"req_{secrets.token_hex(12)}"
+    return f"req_{os.urandom(12).hex()}"
 
 
 def _dress(no: Refused, dialect: str) -> web.StreamResponse:

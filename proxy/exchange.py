@@ -24,7 +24,7 @@ from yarl import URL
 
 from proxy.connector import Connector
 from proxy.heads import head
-from proxy.patience import Patience
+from proxy.patience import Waits
 
 Headers = Sequence[tuple[str, str]]
 
@@ -119,6 +119,7 @@ class Exchange:
         self._connector = connector
         self._loop = asyncio.get_running_loop()
         self._ways: dict[str, _Way] = {}
+        self._waits = Waits(0, self._loop)
 
     async def close(self) -> None:
         """Close every connection."""
@@ -158,8 +159,10 @@ class Exchange:
             silent = True
             _abort(connection, upload)
 
-        patience = Patience(first_byte, lost)
-        patience.begin()
+        if self._waits.limit != first_byte:  # those under way keep the old ones
+            self._waits = Waits(first_byte, self._loop)
+        waits = self._waits
+        waits.begin(lost)
         try:
             protocol = _awaiting(connection, method)
             upload = _write(protocol, written, body, self._loop)
@@ -171,7 +174,7 @@ class Exchange:
                 raise Silent from None
             raise
         finally:
-            patience.stop()
+            waits.end(lost)
 
     def _way(self, base_url: str) -> _Way:
         way = self._ways.get(base_url)

@@ -6,7 +6,7 @@ off is told from one that ends. It must not know what is done with the bytes.
 
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import Final, Self
+from typing import Final, NoReturn, Self
 
 import aiohttp
 from aiohttp import HttpVersion10, HttpVersion11
@@ -114,9 +114,12 @@ class _Chunks:
 
     async def __anext__(self) -> bytes:
         body = self._response.content
+        if body.at_eof() and body.exception() is None:
+            return self._end()
         try:
-            if not body.is_eof():
-                self._patience.begin()
+            if body.is_eof():  # all of it is here: nobody waits
+                return body.read_nowait()
+            self._patience.begin()
             chunk = await body.readany()
             self._patience.done()
         except (aiohttp.ClientError, OSError):
@@ -124,8 +127,9 @@ class _Chunks:
             if self._silent:
                 raise late(self._upstream, "it fell silent in the middle of its answer") from None
             raise gone(self._upstream, "its answer broke off") from None
-        if chunk:
-            return chunk
+        return chunk or self._end()
+
+    def _end(self) -> NoReturn:
         self._patience.stop()
         if self._cut_short():
             raise gone(self._upstream, "its answer broke off")

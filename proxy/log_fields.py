@@ -29,7 +29,8 @@ def _list(fits: Fits) -> Fits:
     )
 
 
-def _number(value: object) -> bool:
+def number(value: object) -> bool:
+    """True for a number; a truth value is none."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
@@ -52,22 +53,22 @@ FIELDS: Final[Mapping[str, Fits]] = {
     "leg": _shape(r"cloud|local"),
     "upstream": _name,
     "model": _name,
-    "status": _number,
-    "bytes_in": _number,
-    "bytes_out": _number,
-    "frames": _number,
+    "status": number,
+    "bytes_in": number,
+    "bytes_out": number,
+    "frames": number,
     "verdict": _word,
     "notice": lambda value: isinstance(value, str) and value in NOTICES,
     # Kinds of findings, and their places as schema words and indices.
     "kinds": _list(_shape(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,59}")),
     "places": _list(_shape(rf"[A-Za-z0-9_.*\[\]-]{{1,{FACT_LENGTH}}}")),
-    "times": _number,
-    "ms": _number,
+    "times": number,
+    "ms": number,
     # Name of a tool, as `field` of its frame has it.
     "tool": _name,
     # A word of ours for what went wrong, and how many things did.
     "problem": _word,
-    "count": _number,
+    "count": number,
     # Path of an endpoint as the table has it.
     "path": _table_path,
     # Where a listener listens.
@@ -86,3 +87,8 @@ FIELDS: Final[Mapping[str, Fits]] = {
 
 NAMES: Final = frozenset({"client", "model", "tool", "upstream"})
 """Fields whose values strangers may have chosen; what is no plain name is shown as `-`."""
+
+REPEATED: Final = frozenset(
+    {"level", "event", "client", "session", "dialect", "endpoint", "leg", "upstream", "model"}
+)
+"""Fields that have the same few texts in most lines: what fits once fits again."""

@@ -24,7 +24,7 @@ from proxy.dialects.placing import standing
 from proxy.errors import Refused
 from proxy.lazyjson import Document, Malformed, read
 from proxy.ledger import Ledger
-from proxy.local.tools import check_tools
+from proxy.local.tools import AtHome, check_tools
 from proxy.memory import Memory
 from proxy.recollection import NOTHING, TRIES, Recalled, Recollection
 
@@ -37,6 +37,8 @@ _HEAD = 128  # bytes by which bodies of one conversation that are written otherw
 Owned = Memory[tuple[str, ...], tuple[Own | None]]
 OWNED = 64
 """Sets of credentials that are kept compiled."""
+TOOLS_BYTES = 4 * 1024 * 1024
+"""Bound of the lists of tools that are remembered because they stay at home."""
 _MARK = 300  # bytes of one mark, or of one row in it, with their slots
 INLINE = 64 * 1024  # bytes; above, a screen with so much to read would hold the event loop
 
@@ -110,13 +112,15 @@ class Workshop:
     apart: Apart = field(default_factory=Apart)
     proved: Proved = field(default_factory=lambda: Memory(PROVED_BYTES))
     begun: Begun = field(default_factory=lambda: Memory(PROVED_BYTES))
+    at_home: AtHome = field(default_factory=lambda: Memory(TOOLS_BYTES))
     owned: Owned = field(default_factory=lambda: Memory(OWNED), repr=False)
 
     async def prepare(self, request: Request, document: Document) -> Outgoing:
         """Everything between a glance at the body and the socket. Raises `Refused`."""
         size = len(request.body)
         if request.leg is Leg.LOCAL:
-            await self.apart.run(size, check_tools, document, request.dialect.name)
+            dialect = request.dialect.name
+            await self.apart.run(size, check_tools, document, dialect, self.at_home)
         if not looks_inside(request.leg, self.policies):
             return Outgoing(UNASKED, document.body)
         conversation = await self.apart.run(size, look, request.dialect, document)

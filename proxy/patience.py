@@ -1,6 +1,7 @@
 """Limits on waiting that cost nothing while nobody waits too long.
 
-Owns one timer per stream, looked at only when it is due. It must not know what is waited for.
+Owns one timer per stream, and one for all waits of one kind; they are looked at only when they are
+due. It must not know what is waited for.
 """
 
 import asyncio
@@ -54,3 +55,40 @@ class Patience:
 
 def _nobody() -> None:
     """Nobody is told any more."""
+
+
+class Waits:
+    """Waits of one length, each begun and ended once, in the order in which they began: one timer
+    for all of them, which costs the waits nothing. Inside a running loop."""
+
+    __slots__ = ("_loop", "_since", "_timer", "limit")
+
+    def __init__(self, limit: float, loop: asyncio.AbstractEventLoop) -> None:
+        self.limit = limit
+        self._loop = loop
+        self._since: dict[Callable[[], None], float] = {}
+        self._timer: asyncio.TimerHandle | None = None
+
+    def begin(self, lost: Callable[[], None]) -> None:
+        """A wait begins; `lost`, its own and no other's, is called once when it has lasted `limit`
+        seconds."""
+        now = self._since[lost] = self._loop.time()
+        if self._timer is None:
+            self._timer = self._loop.call_at(now + self.limit, self._look)
+
+    def end(self, lost: Callable[[], None]) -> None:
+        """It is over. Harmless when it was lost."""
+        self._since.pop(lost, None)
+
+    def _look(self) -> None:
+        """Those that are due stand first; the next look is when the first of the others is."""
+        now, self._timer = self._loop.time(), None
+        due: list[Callable[[], None]] = []
+        for lost, since in self._since.items():
+            if now < since + self.limit:
+                self._timer = self._loop.call_at(since + self.limit, self._look)
+                break
+            due.append(lost)
+        for lost in due:
+            if self._since.pop(lost, None) is not None:  # the one before may have ended it
+                lost()

@@ -17,6 +17,7 @@ from aiohttp.http_exceptions import BadHttpMessage
 from aiohttp.streams import EMPTY_PAYLOAD, StreamReader
 from aiohttp.web_protocol import RequestHandler, RequestPayloadError, _ErrInfo
 
+from proxy.at_once import at_once
 from proxy.door import HEAD_LIMIT, TOO_LARGE, dress
 from proxy.errors import Refused
 
@@ -52,6 +53,7 @@ class Connection(RequestHandler):
         "_body",
         "_broken",
         "_dress",
+        "_handlers_loop",
         "_head",
         "_head_size",
         "_head_timer",
@@ -71,6 +73,7 @@ class Connection(RequestHandler):
             max_headers=_FIELDS,
         )
         self._dress, self._note = dress, note
+        self._handlers_loop = manager.handlers_loop
         self._head = bytearray()
         self._head_size = 0
         self._head_timer: asyncio.TimerHandle | None = None
@@ -80,6 +83,7 @@ class Connection(RequestHandler):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
+        self._loop = self._handlers_loop
         self._watch()
 
     def connection_lost(self, exc: BaseException | None) -> None:
@@ -245,7 +249,7 @@ class Server(web.Server):
 
     def __init__(self, handler: Handler, *, dress: Dress, note: Callable[[str], None]) -> None:
         super().__init__(handler, handler_cancellation=True, request_factory=self._request)
-        self.loop = self._loop
+        self.loop, self.handlers_loop = self._loop, at_once(self._loop)
         self._dress, self._note = dress, note
 
     def __call__(self) -> RequestHandler:

@@ -247,3 +247,23 @@ def test_before_set_up_the_allow_list_holds(
     assert said.out == ""
     assert json.loads(said.err)["status"] == 200
     assert CANARY not in said.err
+
+
+def test_a_text_that_fits_one_field_is_not_known_to_fit_another(out: io.StringIO) -> None:
+    """Fields are judged once for a text, each for itself, and what did not fit is judged again."""
+    for _ in range(2):
+        logs.get().info("request", model="local", leg="local", dialect="qwen3:8b", endpoint="/v1")
+        logs.get().info("request", model="qwen3:8b", leg="qwen3:8b")
+    for line in lines(out)[::2]:
+        assert (line["model"], line["leg"], line["dialect"]) == ("local", "local", WITHHELD)
+    for line in lines(out)[1::2]:
+        assert (line["model"], line["leg"]) == ("qwen3:8b", WITHHELD)
+
+
+def test_what_is_known_to_fit_is_bounded(out: io.StringIO, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many names strangers think of."""
+    monkeypatch.setattr(logs, "_MOST", 8)
+    for number in range(50):
+        logs.get().info("request", model=f"m{number}")
+        assert len(logs._FITTING) <= 8
+    assert [line["model"] for line in lines(out)] == [f"m{number}" for number in range(50)]

@@ -3,8 +3,9 @@
 import asyncio
 import gc
 import weakref
+from collections.abc import Callable
 
-from proxy.patience import Patience
+from proxy.patience import Patience, Waits
 
 
 async def test_a_wait_that_lasts_too_long_is_told_once() -> None:
@@ -67,3 +68,52 @@ async def test_who_was_waited_for_is_let_go_at_once() -> None:
         assert alive() is None
     finally:
         gc.enable()
+
+
+async def test_waits_of_one_length_are_told_each_in_its_time() -> None:
+    """One timer looks after all: those that ended are told nothing, each of the others once, not
+    before its limit and not much later."""
+    loop = asyncio.get_running_loop()
+    waits = Waits(0.1, loop)
+    lost: dict[int, float] = {}
+    began: dict[int, float] = {}
+
+    def begin(number: int) -> Callable[[], None]:
+        def told() -> None:
+            assert number not in lost
+            lost[number] = loop.time()
+
+        began[number] = loop.time()
+        waits.begin(told)
+        return told
+
+    for number in range(6):
+        told = begin(number)
+        if number % 2:
+            waits.end(told)
+        await asyncio.sleep(0.03)
+    await asyncio.sleep(0.15)
+    assert list(lost) == [0, 2, 4]
+    assert all(0.1 <= lost[number] - began[number] < 0.15 for number in lost)
+    waits.end(begin(6))
+    begin(7)
+    await asyncio.sleep(0.25)
+    assert list(lost) == [0, 2, 4, 7]
+
+
+async def test_a_wait_that_another_ends_is_told_nothing() -> None:
+    """Also where both are due at once."""
+    waits = Waits(0.02, asyncio.get_running_loop())
+    lost: list[str] = []
+
+    def second() -> None:
+        lost.append("second")
+
+    def first() -> None:
+        lost.append("first")
+        waits.end(second)
+
+    waits.begin(first)
+    waits.begin(second)
+    await asyncio.sleep(0.06)
+    assert lost == ["first"]

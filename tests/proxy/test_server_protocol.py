@@ -3,6 +3,7 @@
 import asyncio
 import json
 import random
+import sys
 
 import pytest
 from aiohttp import web
@@ -260,3 +261,23 @@ async def test_a_connection_serves_many_requests(stage):
     await client.send(post(b"/x") * 40)
     for _ in range(40):
         assert (await client.answer())[2] == b"got 0"
+
+
+async def test_a_handler_begins_at_once_in_the_task_of_its_connection(stage):
+    """No task is made for a request, and no turn of the loop waits for one; the client that leaves
+    takes that very task along."""
+    tasks = []
+
+    async def handler(request):
+        tasks.append(asyncio.current_task())
+        return web.Response(text="ok")
+
+    stage.handle = handler
+    client = await stage.open()
+    for _ in range(3):
+        await client.send(post(b"/x"))
+        assert (await client.answer())[0] == 200
+    assert len(set(tasks)) == (1 if sys.version_info < (3, 12) else 3)
+    client.leave()
+    async with asyncio.timeout(1):
+        await asyncio.wait([tasks[0]])

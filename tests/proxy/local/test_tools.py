@@ -6,7 +6,8 @@ import pytest
 
 from proxy.errors import Refused
 from proxy.lazyjson import read
-from proxy.local.tools import check_tools
+from proxy.local.tools import AtHome, check_tools
+from proxy.memory import Memory
 
 ANTHROPIC, RESPONSES = "anthropic_messages", "openai_responses"
 
@@ -52,3 +53,22 @@ def test_other_tools_and_odd_shapes_are_nobodys_business(body: dict[str, object]
 def test_no_tool_hides_behind_the_case_of_a_key(body: dict[str, object]) -> None:
     """Ollama matches keys without regard to case."""
     assert code(ANTHROPIC, **body) == "body-invalid"
+
+
+def test_only_the_very_same_tools_are_known_to_stay() -> None:
+    """What was seen to stay at home is not looked into again; a list as long, which begins alike
+    and leads away, is, and so is one of another dialect."""
+    known: AtHome = Memory(10_000)
+    name = "x" * 100
+    stays, leads = f'{name}","type":"web_look_up1', f'{name}","type":"web_search_a'
+    bodies = [read(b'{"tools":[{"name":"%b"}]}' % each.encode()) for each in (stays, leads)]
+    assert len(bodies[0].body) == len(bodies[1].body)
+    check_tools(bodies[0], ANTHROPIC, known)
+    assert len(known) == 1
+    check_tools(read(bodies[0].body), ANTHROPIC, known)
+    with pytest.raises(Refused, match="home-not-local"):
+        check_tools(bodies[1], ANTHROPIC, known)
+    check_tools(bodies[1], RESPONSES, known)
+    assert len(known) == 2
+    with pytest.raises(Refused, match="home-not-local"):
+        check_tools(bodies[1], ANTHROPIC, known)
