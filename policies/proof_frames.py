@@ -202,16 +202,14 @@ def _neutralised(text: str, content: str) -> bool:
     first, *rest = content.split(_REMOVED)
     ends = {len(first): 0} if text.startswith(first) else {}
     left = _STEPS + _STEPS_A_LETTER * len(text)
-    known: dict[int, list[tuple[int, int]]] = {}
     for part in rest:
         tries: dict[int, int] = {}
         for start, so_far in ends.items():
             if text.startswith(_REMOVED, start):
                 _reach(tries, start + len(_REMOVED), so_far)
-            if start not in known:
-                known[start], cost = _after_stem(text, start)
-                left -= cost
-            for end, odd in known[start]:
+            found, cost = _after_stem(text, start)
+            left -= cost
+            for end, odd in found:
                 _reach(tries, end, so_far + odd)
         if left < 0:
             return False

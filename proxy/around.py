@@ -3,7 +3,7 @@
 It must not know which headers are credentials: the door has set those apart.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from urllib.parse import parse_qsl, unquote_plus
 
@@ -14,21 +14,29 @@ from policies.screening import BETWEEN_PARTS
 def pieces(headers: Sequence[tuple[str, str]], path: str, query: str) -> tuple[Piece, ...]:
     """One piece per header, one for the path with its ids, one for the query if there is one.
 
-    A header's name is read too: it leaves as well. The values of a query are read as one as well.
+    A header's name is read too: it leaves as well. The parts of a query are read as one as well.
     """
-    found = [_piece(("headers", name), name, value) for name, value in headers]
+    found = [_piece(("headers", name), value, name=name) for name, value in headers]
     found.append(_piece(("path",), path, unquote_plus(path)))
     if query:
-        values = [value for _, value in parse_qsl(query, keep_blank_values=True)]
-        joined = ["".join(values), BETWEEN_PARTS.join(values)] if len(values) > 1 else []
-        found.append(_piece(("query",), query, unquote_plus(query), *joined))
+        parts = parse_qsl(query, keep_blank_values=True)
+        found.append(_piece(("query",), query, unquote_plus(query), *_joined(parts)))
     return tuple(found)
 
 
-def _piece(address: Address, *texts: str) -> Piece:
-    raw = "\0".join(("around", *texts)).encode("utf-8", "surrogateescape")
+def _joined(parts: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """Names and values of a query, each in one piece: one secret may stand in several."""
+    for texts in zip(*parts, strict=True) if len(parts) > 1 else ():
+        yield "".join(texts)
+        yield BETWEEN_PARTS.join(texts)
+
+
+def _piece(address: Address, *texts: str, name: str = "") -> Piece:
+    raw = "\0".join(("around", name, *texts)).encode("utf-8", "surrogateescape")
 
     def strands() -> tuple[Strand, ...]:
-        return tuple(Strand(address, text) for text in dict.fromkeys(texts))
+        # The name is a key: halves of a secret in two headers stand in their values.
+        key = (Strand(address, name, is_key=True),) if name else ()
+        return (*key, *(Strand(address, text) for text in dict.fromkeys(texts)))
 
     return Piece(address, sha256(raw).digest(), strands)

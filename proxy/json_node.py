@@ -25,6 +25,7 @@ from proxy.json_faults import (
     lone_surrogate,
 )
 from proxy.json_known import Source
+from proxy.json_numbers import number_rows
 from proxy.json_spans import ARRAY, OBJECT, ObjectSpans, Unaccounted, array_spans, object_spans
 from proxy.json_whole import (
     SLOWLY,
@@ -317,14 +318,17 @@ class Node:
     def strands(self, *, keyed: bool = False) -> tuple[Strand, ...]:
         """Every key and string from here down, parsed whole and strictly, in the order they stand.
 
-        `keyed`: begin with this member's own key. Raises `Malformed` for equal keys anywhere in it
-        and for lone surrogates, which no two readers can be trusted to treat alike.
+        `keyed`: begin with this member's own key. Rows of small numbers are a string, too: they may
+        be bytes. Raises `Malformed` for equal keys anywhere in it and for lone surrogates, which no
+        two readers can be trusted to treat alike.
         """
         found: list[Strand] = []
         if keyed and self._key_start >= 0:
             found.append(Strand(self.address, str(self.address[-1]), is_key=True))
         value = self._value if self._value is not SLOWLY else self._parsed(parse_strings)
         gather(value, self.address, found)
+        if rows := number_rows(self.raw):
+            found.append(Strand(self.address, rows))
         # Only a body with lone surrogates has a shadow to be scanned in its place.
         if self._source.scan is not self._source.body:
             for strand in found:

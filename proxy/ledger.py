@@ -5,6 +5,7 @@ dialect, what makes two units the same (`identity`) or what follows from what is
 (`policies.envelope`).
 """
 
+import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
@@ -26,6 +27,9 @@ from proxy.state.base import FrameStore, Rows, StateError
 
 MOST_HITS = 16_384
 """Rows kept in memory, some 8 MB: a long conversation needs no read."""
+
+MANY = 2000
+"""Units whose digests are worked out in a thread, or the event loop would wait for them."""
 
 DAY = 86_400.0
 
@@ -76,7 +80,7 @@ class Ledger:
         claimed for `client`, which is the configured name, never a credential. One read at most as
         long as everything was sent from here. `windows`: of its turns, too, where the one of the
         current turn is not in memory; `known` are those that were looked up already."""
-        keys = keys_of(self._key, client, conversation)
+        keys = await self._keys(client, conversation)
         shown = self._windows(keys, conversation) if windows else {}
         notes = [keys.conversation, *self._turns(keys, conversation), *shown.values()]
         found = await self._look([*keys.units.values()], notes, self._claimed(keys, conversation))
@@ -106,7 +110,7 @@ class Ledger:
         fresh = [frame for frame in decision.frames if not frame.known]
         if not fresh and not _writes(decision):
             return Claimed(rows)
-        keys = keys_of(self._key, client, conversation)
+        keys = await self._keys(client, conversation)
         digests = {f.unit: keys.late(f.unit) if f.late else keys.units[f.unit] for f in fresh}
         notes = self._notes(client, conversation, decision, keys)
         try:
@@ -120,6 +124,11 @@ class Ledger:
             return Claimed({}, agreed=False)
         rows.update({number: winners.frames[digest] for number, digest in digests.items()})
         return Claimed({frame.unit: rows[frame.unit] for frame in decision.frames})
+
+    async def _keys(self, client: str, conversation: Conversation) -> Keys:
+        if len(conversation.units) < MANY:
+            return keys_of(self._key, client, conversation)
+        return await asyncio.to_thread(keys_of, self._key, client, conversation)
 
     def root(self, client: str, conversation: Conversation) -> bytes:
         """What the conversation is called, whatever its turn."""

@@ -42,6 +42,8 @@ TOOLS_BYTES = 4 * 1024 * 1024
 _MARK = 300  # bytes of one mark, or of one row in it, with their slots
 INLINE = 64 * 1024  # bytes; above, a screen with so much to read would hold the event loop
 
+_HEARD = 1 << 16  # bytes of a message whose words take a while to tell
+
 _NO_BODY = Conversation("", "", False, (), (), 0, (), (), ())
 
 
@@ -94,9 +96,15 @@ def open_body(dialect: Dialect, body: bytes) -> tuple[Document, str]:
 def look(dialect: Dialect, document: Document) -> Conversation:
     """The view, or `Refused("body-invalid")`."""
     try:
-        return dialect.view(document)
+        conversation = dialect.view(document)
+        large = {piece.address for piece in conversation.pieces if piece.size > _HEARD}
+        for message in conversation.messages if large else ():
+            if message.address in large:
+                # Asked here, in the thread of a large body, and not on the loop.
+                conversation.said(message.index)
     except Malformed as wrong:
         raise _invalid(wrong) from None
+    return conversation
 
 
 @dataclass(frozen=True, slots=True)

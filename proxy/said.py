@@ -61,7 +61,13 @@ def _parts(value: object) -> Iterator[bytes]:
                 yield text_digest(value)
         case list():
             for item in value:
-                yield from _part(item)
+                # Most are plain texts, and a message may have a hundred thousand.
+                text = item.get("text") if type(item) is dict else None
+                if type(text) is str and item.get("type") in _TEXTS:
+                    if text:
+                        yield text_digest(text)
+                else:
+                    yield from _part(item)
         case None:
             return
         case _:

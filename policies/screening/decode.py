@@ -5,7 +5,7 @@ gives everything that the runs of a text decode to in one buffer, for the next p
 """
 
 import re
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterator, Set
 from dataclasses import dataclass, field
 
 from policies.screening import codecs
@@ -31,6 +31,7 @@ _RATIO = 50
 _ALPHABET = re.sub(rb"[^A-Za-z0-9+/_-]", b"", bytes(range(256)))
 _RUNS_ALONE = bytes(code if code in _ALPHABET else 32 for code in range(256))
 _HEX = re.compile(rb"[0-9a-fA-F]+")
+_HEX_RUN = re.compile(rb"[0-9a-fA-F]{32,}")
 _BASE32 = re.compile(rb"[A-Z2-7]{32,}|[a-z2-7]{32,}")
 _PROMISING = re.compile(
     b"(?:%s){5,}+|(?:%s){3,}+|(?:%s){3,}+" % (TEXT_GROUP, WIDE_GROUP, NUL_GROUP)
@@ -83,8 +84,8 @@ def heads(raw: bytes) -> Iterator[str]:
 
 def decode(
     data: bytes,
-    seen: Container[str],
-    ask: Callable[[bytes], Container[str]],
+    seen: Set[str],
+    ask: Callable[[bytes], Set[str]],
     work: Work,
     media: str = "",
 ) -> Decoded:
@@ -104,7 +105,7 @@ def decode(
             parts += map(codecs.base32_any, _BASE32.findall(run))
         # An image goes to `parts` as a whole.
         image = len(run) >= LONG and media_type(_raw(run[:64])) != ""
-        asked = seen if len(run) < _ASKED else ask(run)
+        asked = seen if len(run) < _ASKED else ask(run) | (seen & {"hextext"})
         texts = [] if image else list(_texts(run, asked, work))
         parts += texts
         streams = list(_streams(run, work)) if "packed" in seen else []
@@ -137,6 +138,11 @@ def _texts(run: bytes, seen: Container[str], work: Work) -> Iterator[bytes]:
         return
     if _HEX.fullmatch(run):
         promising, group = _HEX_PROMISING, 2
+    elif "hextext" in seen and (glued := _HEX_RUN.findall(run)):
+        # Hex digits that are a part of a path or a name.
+        for part in glued:
+            yield from _texts(part, seen, work)
+        return
     elif any(name in seen for name in _BASE64):
         promising, group = _PROMISING, 4
     else:

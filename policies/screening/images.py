@@ -28,13 +28,13 @@ def media_type(raw: bytes) -> str:
 
 
 def packed_texts(raw: bytes) -> Iterator[bytes]:
-    """The compressed part of each `zTXt` and `iTXt` chunk of a PNG; texts in the open need no
-    opening."""
+    """The compressed part of each `zTXt`, `iTXt` and `iCCP` chunk of a PNG; texts in the open need
+    no opening."""
     at, count = 8, 0
     while raw.startswith(b"\x89PNG") and at + 12 <= len(raw) and count < _CHUNKS:
         size, kind = struct.unpack_from(">I4s", raw, at)
         body = raw[at + 8 : at + 8 + size]
-        if kind == b"zTXt":
+        if kind in (b"zTXt", b"iCCP"):
             yield body.partition(b"\0")[2][1:]
         elif kind == b"iTXt":
             _, _, rest = body.partition(b"\0")

@@ -112,6 +112,16 @@ class Reading:
                 self.anchored(found.raw, sentry.anchors(found.raw))
             self._again(found.text, depth + 1, _ALL)
 
+    def sealed(self, data: bytes, signs: Signs) -> None:
+        """What is certain in a run that a vendor sealed, and in what it would be a coding of. Such
+        a run is opaque by nature."""
+        self.anchored(data, signs, loose=False)
+        if signs.coded:
+            found = decode.decode(data, signs.seen, self.tools.sentry.coded, self.work)
+            self._name(found.kinds)
+            for inner in (found.text, found.raw):
+                self.anchored(inner, self.tools.sentry.anchors(inner), loose=False)
+
     def _again(self, data: bytes, depth: int, first: int) -> None:
         view = data, depth, first
         if data and view not in self.done:

@@ -148,7 +148,7 @@ class Screen:
         reading = Reading(self.tools, Work(len(data)), _tells(strand))
         try:
             if fields.sealed(strand):
-                reading.anchored(data, signs, loose=False)
+                reading.sealed(data, signs)
                 return reading.kinds
             reading.read(data, signs, media=fields.media(strand))
         except Exhausted:

@@ -5,7 +5,7 @@ Tests that need many states are asked only where a plain run of characters says 
 hold.
 """
 
-from collections.abc import Collection, Container, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 from copy import copy
 from dataclasses import dataclass, field
 
@@ -194,7 +194,7 @@ class Sentry:
             self._ask("foreign", data, seen)
         return signs
 
-    def coded(self, run: bytes) -> Container[str]:
+    def coded(self, run: bytes) -> Set[str]:
         """What a single run seems to stand for."""
         seen: set[str] = set()
         self._ask("run", run, seen)

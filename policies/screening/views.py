@@ -8,7 +8,7 @@ where a cheap test says that it would differ.
 import html
 import json
 import re
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from urllib.parse import unquote_to_bytes
 
 from policies.screening.engine import linear
@@ -180,20 +180,27 @@ def _strings(data: bytes) -> bytes | None:
         return None
 
 
-def _pairs(pairs: list[tuple[str, object]]) -> list[object]:
+def _pairs(pairs: list[tuple[str, object]]) -> tuple[object, ...]:
     """Both of two equal keys."""
-    return [part for pair in pairs for part in pair if part.__class__ in _KEPT]
+    return tuple(part for pair in pairs for part in pair if part.__class__ in _KEPT)
 
 
-def _flat(values: list[object]) -> Iterator[str]:
+def _flat(values: Iterable[object]) -> Iterator[str]:
+    """Every string by itself, and those of a list of short ones as one, too."""
+    short: list[str] = []
     for value in values:
         if isinstance(value, str):
             yield value
-        elif isinstance(value, list):
+            if len(value) < _CHUNK:
+                short.append(value)
+        elif isinstance(value, list | tuple):
             yield from _flat(value)
+    if len(short) > 1 and isinstance(values, list):
+        yield "".join(short)
 
 
-_KEPT = (str, list)
+_CHUNK = 48
+_KEPT = (str, list, tuple)
 # Numbers of any length stay unread.
 _JSON = json.JSONDecoder(
     object_pairs_hook=_pairs, parse_int=bool, parse_float=bool, strict=False

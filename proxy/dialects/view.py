@@ -55,7 +55,8 @@ class Reading:
 @dataclass(slots=True)
 class _Seen:
     """What the walk gathers: `facts` with something notable, `said` those of the messages, which
-    are `listed`, `prompt` what a string in their place says."""
+    are `listed`, `prompt` what a string in their place says, `words` what messages
+    say that were asked."""
 
     pieces: list[Piece] = field(default_factory=list)
     messages: list[Message] = field(default_factory=list)
@@ -63,6 +64,7 @@ class _Seen:
     said: list[Facts] = field(default_factory=list)
     listed: Node | None = None
     prompt: Said = ()
+    words: dict[int, Said] = field(default_factory=dict)
 
 
 def view(document: Document, reading: Reading, store: FactStore) -> Conversation:
@@ -196,7 +198,10 @@ def _read(new: Mapping[bytes, Node], reading: Reading, store: FactStore) -> dict
 
 
 def _said(seen: _Seen, index: int) -> Said:
-    return seen.said[index].said(_item(seen, index).value)
+    # Facts keep no long lists; for as long as one request lasts, they are kept here.
+    if (words := seen.words.get(index)) is None:
+        words = seen.words[index] = seen.said[index].said(_item(seen, index).value)
+    return words
 
 
 def _item(seen: _Seen, index: int) -> Node:

@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 import pytest
 
+from policies import proof_frames
 from policies.decision import Claimed, FrameRow
 from policies.envelope import neutralise
 from policies.proof_frames import Frames
@@ -218,6 +219,13 @@ def test_a_page_of_disguised_stems_is_framed(way: str, apart: str) -> None:
     assert content.count("transom-data-marker-removed") == 11_000
     assert frames(text).meet(text, framed(content))
     assert not frames(text).meet(text, framed(content.replace("removed", "removed!", 1)))
+
+
+def test_a_text_made_to_cost_too_much_has_no_proof(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The search ends by steps, whatever stands there."""
+    monkeypatch.setattr(proof_frames, "_STEPS", -10_000)
+    text = f"{STEM} and" * 3
+    assert not frames(text).meet(text, framed(neutralise(text)))
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -6,6 +6,7 @@ import json
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
@@ -18,6 +19,7 @@ from policies.conversation import Conversation, Message, Origin, Run, Unit
 from policies.decision import Decision, Frame, FrameRow, Leg, Placed, Remembered, Turn
 from policies.pins import Pins
 from policies.settings import Envelope, ToolRule
+from proxy import ledger as ledgers
 from proxy.errors import Refused
 from proxy.identity import unit_ids
 from proxy.ledger import DAY, Ledger
@@ -510,3 +512,23 @@ async def test_parallel_first_requests_in_one_process_agree(tmp_path: Path) -> N
     )
     await store.close()
     assert len({claimed.rows[0] for claimed in claims}) == 1
+
+
+async def test_digests_of_very_many_units_are_not_worked_out_on_the_loop(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A result in thousands of parts; they are the same digests as ever."""
+    seen: list[bool] = []
+    real = ledgers.keys_of
+
+    def noted(*args: object) -> object:
+        seen.append(threading.current_thread() is threading.main_thread())
+        return real(*args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(ledgers, "keys_of", noted)
+    monkeypatch.setattr(ledgers, "MANY", 3)
+    few, many = ([Unit((), f"text {n}", "tool:x", "x", "c", n) for n in range(m)] for m in (2, 4))
+    ledger = Ledger(MemoryStore(), b"k" * 32)
+    await ledger.recall("", conversation(*few))
+    await ledger.recall("", conversation(*many))
+    assert seen == [True, False]

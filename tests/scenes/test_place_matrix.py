@@ -236,6 +236,11 @@ PLACES: dict[str, Plant] = {
     "thirds in three messages": lambda d, b, w: listed(d, b).extend(
         {"role": "user", "content": part} for part in (w[:25], w[25:45], w[45:])
     ),
+    "numbers of the body itself": lambda d, b, w: b.update(metadata={"a": list(w.encode())}),
+    "hex glued to a path": lambda d, b, w: b.update(BODIES[d](f"a/{w.encode().hex()}/b")),
+    "picture, iCCP": lambda d, b, w: show(
+        d, b, picture(chunk(b"iCCP", b"a\0\0" + zlib.compress(w.encode())))
+    ),
     "letter by letter": lambda d, b, w: b.update(BODIES[d](" ".join(w))),
     "as a list of letters": lambda d, b, w: b.update(BODIES[d](json.dumps(list(w)))),
     "as a list of bytes": lambda d, b, w: b.update(BODIES[d](json.dumps(list(w.encode())))),
@@ -281,6 +286,8 @@ def cases(dialect: str) -> Iterator[tuple[str, Case]]:
     yield "user agent", Case(path, fine, {"user-agent": f"agent/{word}"})
     yield "beta header", Case(path, fine, {"anthropic-beta": word})
     yield "query", Case(f"{path}?note={word}", fine)
+    yield "header, in halves of two", Case(path, fine, {"x-a": word[:30], "x-b": word[30:]})
+    yield "query, in names", Case(f"{path}?{word[:30]}&{word[30:]}=1", fine)
     yield "query, in halves", Case(f"{path}?a={word[:30]}&b={word[30:]}", fine)
     yield "query, escaped", Case(f"{path}?note=" + "".join(f"%{ord(c):02X}" for c in word), fine)
     if dialect in COUNT:

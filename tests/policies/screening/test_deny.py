@@ -1,7 +1,11 @@
 """The owner's own files, found in every form in which they may turn up."""
 
 import base64
+import html
 import json
+import random
+import string
+from urllib.parse import quote, quote_plus
 
 import pytest
 
@@ -10,12 +14,15 @@ from policies.screening import Screen
 from policies.screening.deny import literals, looked_for
 
 VALUE = "Zq7xW2pL9rTf"
+ODD = 'p"a\\ss w&rd/x9+'
 LONG = "k3Jw9Qp" * 4 + "mVx2Lr8Tn5" * 5
 
 
 @pytest.fixture(scope="module")
 def screen() -> Screen:
-    return Screen.build({"token": f"{VALUE}\n".encode(), "long": LONG.encode()})
+    return Screen.build(
+        {"token": f"{VALUE}\n".encode(), "long": LONG.encode(), "odd": ODD.encode()}
+    )
 
 
 def denied(screen: Screen, text: str) -> bool:
@@ -24,6 +31,19 @@ def denied(screen: Screen, text: str) -> bool:
 
 
 FORMS = {
+    "escaped for JSON": json.dumps(ODD)[1:-1],
+    "escaped for a shell": quote(ODD),
+    "in an address": quote(ODD, safe=""),
+    "in a form": quote_plus(ODD),
+    "in HTML": html.escape(ODD),
+    "over two lines": f"{VALUE[:6]}\n   {VALUE[6:]}",
+    "a long one over lines": "\n".join(LONG[at : at + 20] for at in range(0, len(LONG), 20)),
+    "its base64, in short lines": "\n".join(
+        base64.b64encode(VALUE.encode()).decode()[at : at + 8] for at in (0, 8)
+    ),
+    "in UTF-16": base64.b64encode(VALUE.encode("utf-16")).decode(),
+    "in bytes": str(list(LONG.encode())),
+    "in quoted-printable": "".join(f"={b:02X}" for b in VALUE.encode()),
     "as it is": VALUE,
     "reversed": VALUE[::-1],
     "in a sentence": f"the token is {VALUE}, keep it",
@@ -50,6 +70,28 @@ FORMS = {
 def test_a_file_is_known_in_every_form(screen, form):
     """Raw and reversed by themselves; encodings through the views and the alignments."""
     assert denied(screen, FORMS[form])
+
+
+@pytest.mark.parametrize("size", [14, 40])
+def test_very_many_values_are_known_in_every_form(size):
+    """Thousands of them; what the views decode is not coded beforehand."""
+    noise = random.Random(size)
+    signs = string.ascii_letters + string.digits
+    values = ["".join(noise.choices(signs, k=size)) for _ in range(3000)]
+    many = Screen.build({"f": "\n".join(values).encode()})
+    for value in (values[0], values[-1]):
+        for text in (
+            value,
+            value[::-1],
+            value.encode().hex(),
+            value.encode().hex().upper(),
+            base64.b64encode(f"a{value} and more".encode()).decode(),
+            base64.b64encode(f"it is {value}".encode("utf-16")).decode(),
+            f"{value[:7]}\n{value[7:]}",
+            json.dumps(list(f"it is {value}".encode())),
+        ):
+            assert denied(many, f"it is {text} so"), text
+    assert not denied(many, f"it is {values[0][:-1]} so")
 
 
 def test_other_text_is_not_denied(screen):

@@ -7,10 +7,11 @@ import pytest
 from mnemonic import Mnemonic
 
 from policies.conversation import Strand
-from policies.screening import Screen
+from policies.screening import Screen, rules
 
 NOISE = base64.b64encode(random.Random(9).randbytes(6000)).decode()
 SECRET = "Zq7xW2pL9rTf"
+SAMPLE = next(rule.yes[0] for rule in rules.load() if rule.id == "nsec").decode()
 
 
 @pytest.fixture(scope="module")
@@ -91,5 +92,14 @@ def test_nothing_beside_the_messages_is_sealed(screen, top, kind):
 def test_a_sealed_position_is_no_hiding_place(screen):
     """The deny corpus and certain kinds run there too, and free text there is free text."""
     assert screen.findings(anthropic("assistant", "thinking", ("signature",), f"{NOISE}{SECRET}"))
+    assert screen.findings(anthropic("assistant", "thinking", ("signature",), SECRET))
     words = Mnemonic("english").to_mnemonic(bytes(range(11, 27)))
     assert screen.findings(anthropic("assistant", "thinking", ("signature",), words))
+
+
+@pytest.mark.parametrize("position", EXEMPT)
+def test_what_a_sealed_run_would_be_a_coding_of_is_read(screen, position):
+    """Whoever writes a history may write a coded secret where a signature stands."""
+    for text in (SECRET, SAMPLE):
+        coded = base64.b64encode(f"it says {text}, and so on".encode()).decode()
+        assert screen.findings(anthropic(*position, coded))
