@@ -7,7 +7,7 @@ import pytest
 from proxy.desk import Desk
 from proxy.recorder import Recorder, Row, Whose
 from proxy.state.base import StateError
-from proxy.state.book import Audited, Page, Raised
+from proxy.state.book import Audited, Page, Raised, Seen
 from proxy.state.memory import MemoryStore
 
 NOW = 1_700_000_000.0
@@ -72,6 +72,23 @@ async def test_notices_in_words_until_they_are_acknowledged(store: MemoryStore, 
     assert ([row["id"] for row in open_["rows"]], len(every["rows"])) == ([2], 2)
     counted: Any = await desk.counters({})
     assert counted == {"ok": True, "counters": {}, "notices": 1}
+
+
+async def test_sessions_that_were_seen(store: MemoryStore, desk: Desk) -> None:
+    """How much they asked, and whether third-party text was there."""
+    await store.record(Page(sessions=(Seen("abcdefabcdef", "laptop", 3, 7, True),)))
+    answer: Any = await desk.sessions({})
+    assert answer["rows"] == [
+        {
+            "session": "abcdefabcdef",
+            "client": "laptop",
+            "first": "2023-11-14T22:13:20Z",
+            "last": "2023-11-14T22:13:20Z",
+            "requests": 3,
+            "rounds": 7,
+            "untrusted": True,
+        }
+    ]
 
 
 async def test_a_state_that_cannot_be_read_is_said(

@@ -115,6 +115,16 @@ async def test_the_limit_is_exact_for_a_long_run() -> None:
     assert len(spent) < 50, "it was asked for every one"
 
 
+async def test_what_others_have_left_is_taken_one_by_one() -> None:
+    """A node that believes in a full bucket asks for many and gets what there is, and no more."""
+    store, limits = MemoryStore(), bounds(64, 64)
+    one, other = Rates(store, clock=Clock()), Rates(store, clock=Clock())
+    await many(one, 1, limits)
+    assert not any(pace.wait for pace in await many(other, 62, limits, name=lambda n: f"o {n}"))
+    paces = await many(one, 3, limits, name=lambda n: f"again {n}")
+    assert [bool(pace.wait) for pace in paces] == [False, True, True]
+
+
 async def test_tokens_held_in_advance_are_given_up_when_the_bucket_has_regained_them() -> None:
     """Nobody gathers tokens beside a full bucket."""
     clock = Clock()
