@@ -4,15 +4,17 @@ Owns the list. It must not know who counts, nor what is told to whom.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
 from policies import openings, unicode_screen
 from policies.conversation import Conversation
+from policies.cut import Cut
 from policies.decision import Decision, Finding
 from policies.events import Event
 from policies.kinds import REFUSED_CALL
+from policies.minimality import names_of
 from policies.notices import summary
 from policies.provenance import Trust, trust_of
 from policies.refused_calls import refused_results
@@ -37,6 +39,8 @@ def events_of(
     apart, which nobody is shown."""
     for event in decision.events:
         yield event, ()
+    if decision.cut is not None and decision.cut.cuts and decision.refusal is None:
+        yield Event("truncated", decision.cut.turn, _cut(decision.cut)), ()
     if decision.adopted:
         yield Event("adopted", facts={"count": str(decision.adopted)}), ()
     for code, family in NOTED.items():
@@ -50,6 +54,24 @@ def events_of(
         unit = conversation.units[number]
         facts = {"tool": unit.tool, "why": "said so"}
         yield Event(REFUSED_CALL, unit.message, facts), (unit.tool, unit.call)
+
+
+def detailed(event: Event, conversation: Conversation, decision: Decision) -> Mapping[str, str]:
+    """The facts of an event with what takes a walk through the history to find: the tools whose
+    results do not leave."""
+    if event.kind != "truncated" or decision.cut is None:
+        return event.facts
+    tools = ", ".join(names_of(conversation, decision.cut))
+    return {**event.facts, "tools": tools} if tools else event.facts
+
+
+def _cut(cut: Cut) -> dict[str, str]:
+    """How much does not leave."""
+    facts = {"mode": cut.window.mode, "strategy": cut.window.strategy}
+    for name, parts in (("gone", cut.gone), ("trimmed", {*cut.trimmed, *cut.emptied})):
+        if parts:
+            facts[name] = str(len(parts))
+    return facts
 
 
 def tainted(conversation: Conversation, decision: Decision, policies: Policies) -> bool:

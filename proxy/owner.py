@@ -7,7 +7,7 @@ written later, but for the audit of what concerns a cloud.
 
 import time
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import ceil
@@ -16,7 +16,7 @@ from typing import Final
 from policies.conversation import Conversation, Run
 from policies.decision import Decision, Finding, Leg
 from policies.events import Event
-from policies.happenings import events_of, new_frames, place_of, tainted
+from policies.happenings import detailed, events_of, new_frames, place_of, tainted
 from policies.kinds import KINDS, PLAIN, REFUSED_CALL, level_of
 from policies.settings import Policies, RefusalRule
 from proxy import audit, logs
@@ -109,11 +109,13 @@ class Owner:
             case.tainted = tainted(conversation, decision, policies)
             self._count(case, conversation, decision)
             for event, apart in events_of(conversation, decision, policies):
-                await self._happened(case, event, apart, goes=decision.refusal is None)
+                more = partial(detailed, event, conversation, decision)
+                goes = decision.refusal is None
+                await self._happened(case, event, apart, more, goes=goes)
         if decision.observed:
             event = Event("egress-observed", place_of(decision.observed))
-            places = tuple(each.place for each in decision.observed)
-            await self._happened(case, event, places, goes=True, found=decision.observed)
+            apart = tuple(each.place for each in decision.observed)
+            await self._happened(case, event, apart, goes=True, found=decision.observed)
 
     async def refused(self, case: Case, no: Refused, status: int) -> int:
         """Write down that a request got no answer of a model; how often this very one has. It stays
@@ -191,15 +193,18 @@ class Owner:
         case: Case,
         event: Event,
         apart: Sequence[str],
+        more: Callable[[], Mapping[str, str]] = dict,
         *,
         goes: bool,
         found: Sequence[Finding] = (),
     ) -> None:
-        """Count an event, and write its row where it has one. `goes`: the request is to go on."""
+        """Count an event, and write its row where it has one, with `more` facts. `goes`: the
+        request is to go on."""
         kind, digest = self._event(case, event, apart)
-        if not KINDS.get(kind, PLAIN).audited:
+        if not KINDS.get(kind, PLAIN).audited or self.recorder.again(digest):
             return
-        row = audit.happened(digest, kind, case.line.fields, event.facts, found)
+        facts = {**event.facts, **more()}
+        row = audit.happened(digest, kind, case.line.fields, facts, found)
         whose = case.whose()
         try:
             times = await self._write(case, row, whose)

@@ -22,7 +22,7 @@ from proxy.state.book import Audited, Happened, Page, Raised, Recorded
 INTERVAL: Final = 0.25
 """Seconds that a page gathers before it is written."""
 
-_KNOWN: Final = 16_384
+_KNOWN: Final = 4_096
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +47,9 @@ class Row:
 
 @dataclass(slots=True)
 class _Met:
-    """How often a row was met, and whether it is known to be in the store."""
+    """How often a row was met, what stands in it, and whether it is known to be in the store."""
 
+    value: str = field(repr=False)
     times: int = 0
     written: bool = False
 
@@ -102,16 +103,24 @@ class Recorder:
         """Raise a notice, kept until the owner acknowledges it."""
         self.open().notice(Raised(code, whose.session, whose.client, facts))
 
+    def again(self, digest: bytes) -> int:
+        """Count a row that is written already; how often it has been met since this node began, 0
+        where this node does not know it."""
+        met = self._audited.get(digest)
+        if met is None or not met.written:
+            return 0
+        self.open().audit(Audited(digest, met.value))
+        met.times += 1
+        return met.times
+
     async def keep(self, row: Row, whose: Whose) -> int:
         """Write a row of the audit now; how often it has been met since this node began. Once it
         is written, further times are counted beside everything else. Raises `StateError`."""
-        met = self._met(row)
-        if not met.written:
-            raised = self._raised(row, whose)
-            await self._store.record(Page(audit=(Audited(row.digest, row.value),), notices=raised))
-            met.written = True
-        else:
-            self.open().audit(Audited(row.digest, row.value))
+        if times := self.again(row.digest):
+            return times
+        met, raised = self._met(row), self._raised(row, whose)
+        await self._store.record(Page(audit=(Audited(row.digest, row.value),), notices=raised))
+        met.written = True
         met.times += 1
         return met.times
 
@@ -128,7 +137,7 @@ class Recorder:
     def _met(self, row: Row) -> _Met:
         met = self._audited.get(row.digest)
         if met is None:
-            met = _Met()
+            met = _Met(row.value)
             self._audited.put(row.digest, met, 1)
         return met
 

@@ -1,9 +1,12 @@
 """What there is to count in a request."""
 
-from policies.conversation import Conversation, Message, Origin, Unit
-from policies.decision import Decision, Finding, Frame, FrameRow, Leg
+from dataclasses import replace
+
+from policies.conversation import Conversation, Message, Origin, ToolCall, Unit
+from policies.cut import Cut, Window
+from policies.decision import Decision, Finding, Frame, FrameRow, Leg, Refusal
 from policies.events import Event
-from policies.happenings import MOST_UNKNOWN, events_of, new_frames, place_of, tainted
+from policies.happenings import MOST_UNKNOWN, detailed, events_of, new_frames, place_of, tainted
 from policies.settings import Envelope, Policies, RefusalRule, ToolRule
 
 ROW = FrameRow("0" * 32, "f", intro=False)
@@ -44,6 +47,40 @@ def test_the_events_of_a_request() -> None:
         ("*",),
         ("mail", "call"),
     ]
+
+
+def test_what_does_not_leave_is_told_with_the_names_of_its_tools() -> None:
+    """How much and how; nothing where nothing is cut, or where the request does not go."""
+    cut = Cut(Window("dialogue"), 4, frozenset({1, 2}), {3: ()}, {3: (), 0: ()})
+    (event,) = [e for e, _ in events_of(conversation(), Decision(Leg.CLOUD, cut=cut), Policies())]
+    assert (event.kind, event.at) == ("truncated", 4)
+    assert dict(event.facts) == {
+        "mode": "dialogue",
+        "strategy": "drop",
+        "gone": "2",
+        "trimmed": "2",
+    }
+    whole = Decision(Leg.CLOUD, cut=Cut(Window("dialogue")))
+    refused = Decision(Leg.CLOUD, cut=cut, refusal=Refusal("egress-blocked"))
+    for decision in (whole, refused):
+        assert not list(events_of(conversation(), decision, Policies()))
+    bare = Decision(Leg.CLOUD, cut=Cut(Window("strict"), gone=frozenset({1})))
+    (event,) = [event for event, _ in events_of(conversation(), bare, Policies())]
+    assert dict(event.facts) == {"mode": "strict", "strategy": "drop", "gone": "1"}
+
+
+def test_the_tools_of_what_is_cut_are_looked_up_when_they_are_asked_for() -> None:
+    """A walk through the history, for the one row of the turn."""
+    call = Message(0, ("messages", 0), "assistant", Origin.AGENT, b"0", (ToolCall("c", "mail"),))
+    result = Message(1, ("messages", 1), "user", Origin.TOOL, b"1", answers=("c",))
+    talk = replace(conversation(), messages=(call, result))
+    cut = Cut(Window("dialogue"), 2, frozenset({0, 1}))
+    event = Event("truncated", 2, {"gone": "2"})
+    decision = Decision(Leg.CLOUD, cut=cut)
+    assert dict(detailed(event, talk, decision)) == {"gone": "2", "tools": "mail"}
+    assert detailed(event, conversation(), decision) == event.facts
+    assert detailed(event, talk, Decision(Leg.CLOUD)) == event.facts
+    assert dict(detailed(Event("adopted"), talk, decision)) == {}
 
 
 def test_a_clean_request_has_none() -> None:

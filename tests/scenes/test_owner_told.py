@@ -218,6 +218,29 @@ async def test_a_blocked_request_has_one_row_however_often_it_comes() -> None:
     assert set(notices) == {"egress-blocked"}
 
 
+async def test_what_is_cut_has_one_row_for_the_turn() -> None:
+    """Written before the first request of the turn leaves, counted for its further rounds; with the
+    names of the tools whose results stayed here, as far as they are safe to show."""
+
+    def minimal(config: Config) -> Config:
+        dialogue = replace(config.policies.minimality, mode="dialogue")
+        return replace(config, policies=replace(config.policies, minimality=dialogue))
+
+    body = BODIES["anthropic_messages"]("x", after=True)
+    async with staged(change=minimal) as stage:
+        for number in range(3):
+            again = {**body, "max_tokens": 10 + number}
+            assert (await stage.post(PATHS["anthropic_messages"], again, SESSION)).status == 200
+        await stage.node.parts.owner.recorder.flush()
+        (row,) = await stage.node.parts.store.audit()
+        value = json.loads(row.value)
+        assert (value["event"], value["leg_taken"], row.times) == ("truncated", "cloud", 3)
+        assert "mode=dialogue" in value["trail"]
+        assert "tools=read_file" in value["trail"]
+        assert len(stage.events("truncated")) == 1
+        assert (await counters(stage))["truncated"] == 1
+
+
 async def test_what_is_only_watched_has_a_row() -> None:
     """`observe` lets it go, and writes it down before it leaves."""
 
