@@ -20,6 +20,7 @@ from policies.settings import Minimality, Policies
 from proxy.apart import Apart
 from proxy.clean import CleanMarks
 from proxy.dialects.base import Dialect
+from proxy.dialects.beginnings import LEAST
 from proxy.dialects.placing import standing
 from proxy.errors import Refused
 from proxy.lazyjson import Document, Malformed, read
@@ -130,6 +131,8 @@ class Workshop:
             dialect = request.dialect.name
             await self.apart.run(size, check_tools, document, dialect, self.at_home)
         if not looks_inside(request.leg, self.policies):
+            if size >= LEAST:
+                await self.apart.run(size, request.dialect.passed, document)
             return Outgoing(UNASKED, document.body)
         conversation = await self.apart.run(size, look, request.dialect, document)
         if request.met is not None:

@@ -20,6 +20,7 @@ from aiohttp.web_protocol import RequestPayloadError
 
 from proxy.errors import Refused
 from proxy.notify import READY, STOPPING
+from proxy.patience import Patience
 from proxy.server_protocol import Dress, Handler, Server
 
 __all__ = [
@@ -194,11 +195,17 @@ async def read_body(
 async def _awaited(arriving: StreamReader, limit: int, idle: float) -> bytes:
     """All of it, or a little more than `limit` bytes. Raises `TimeoutError`."""
     pieces, total = [], 0
-    async with asyncio.timeout(idle) as clock:
-        while total <= limit and (piece := await arriving.readany()):
-            pieces.append(piece)
-            total += len(piece)
-            clock.reschedule(asyncio.get_running_loop().time() + idle)
+    async with asyncio.timeout(None) as clock:
+        # A piece begins a wait anew, which costs less than a timer of its own.
+        patience = Patience(idle, lambda: clock.reschedule(0))
+        patience.begin()
+        try:
+            while total <= limit and (piece := await arriving.readany()):
+                pieces.append(piece)
+                total += len(piece)
+                patience.begin()
+        finally:
+            patience.stop()
     return b"".join(pieces)
 
 

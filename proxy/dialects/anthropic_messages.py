@@ -10,7 +10,7 @@ from policies.conversation import Conversation
 from policies.decision import Claimed, Decision
 from proxy.dialects import encoding, errors, finals
 from proxy.dialects.anthropic_content import read_message
-from proxy.dialects.beginnings import known
+from proxy.dialects.beginnings import known, passed
 from proxy.dialects.cutting import Opening, notice_before
 from proxy.dialects.facts import FactStore
 from proxy.dialects.framing import rendered
@@ -53,6 +53,10 @@ class AnthropicMessages:
     def known(self, body: bytes) -> Known | None:
         """See `Dialect.known`."""
         return known(body, self._reading.list_key, self.store.beginnings)
+
+    def passed(self, document: Document) -> None:
+        """See `Dialect.passed`."""
+        passed(document.root.child(self._reading.list_key), self.store.beginnings)
 
     def view(self, document: Document) -> Conversation:
         """See `Dialect.view`."""

@@ -25,7 +25,12 @@ class Dialect(Protocol):
         ...
 
     def known(self, body: bytes) -> Known | None:
-        """How `body` begins, where a view was made of one that began so."""
+        """How `body` begins, where one that began so was viewed or passed."""
+        ...
+
+    def passed(self, document: Document) -> None:
+        """Remember how `document` begins, of which no view is made: it was read, and passes as it
+        is."""
         ...
 
     def glance(self, document: Document) -> str:

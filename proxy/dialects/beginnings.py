@@ -14,13 +14,15 @@ from msgspec import Struct
 from policies.conversation import Address, Message, Piece, Strand
 from proxy.dialects.facts import Facts
 from proxy.json_known import Source
-from proxy.lazyjson import Known, Node
+from proxy.json_spans import array_spans
+from proxy.lazyjson import Kind, Known, Node
 from proxy.memory import Memory
 
 LEAST: Final = 16 * 1024
 """Bytes of a list below which splitting and hashing it costs less than remembering it."""
 
 _HEAD: Final = 512  # bytes by which the list of last time is found
+_GROWN: Final = 8  # a body is kept anew when one part in so many of it is
 _CHUNK: Final = 64 * 1024
 _ITEM: Final = 900  # bytes that one item takes beside its own
 
@@ -106,6 +108,22 @@ def remember(
     )
     # The facts are in their own memory as well; here they are held on to, so they count.
     beginnings.renew(_key(node), old, 3 * len(raw) + _ITEM * len(here))
+
+
+def passed(node: Node | None, beginnings: Beginnings) -> None:
+    """Keep how the body began, up to the last item of its list `node`, where nobody looks into it:
+    nothing is known of its items then but that they can be read."""
+    if node is None or not _worth_it(node):
+        return
+    source = node.source
+    new = len(source.body) - (len(source.known.raw) if source.known is not None else 0)
+    if new * _GROWN < len(source.body):
+        return  # what was kept of it last time still serves
+    spans = array_spans(source.scan, *node.span) if node.kind is Kind.ARRAY else []
+    if len(spans) > 1:
+        known = Known(source.body[: spans[-1][0]], node.offset, ())
+        old = Beginning(known, (), (), (), (), ())
+        beginnings.renew(_key(node), old, len(known.raw) + _ITEM)
 
 
 def _pieces(

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from policies.conversation import Conversation, Form, Origin, ToolCall
 from policies.decision import Claimed, Decision
 from proxy.dialects import encoding, errors, finals
-from proxy.dialects.beginnings import known
+from proxy.dialects.beginnings import known, passed
 from proxy.dialects.cutting import notice_before
 from proxy.dialects.facts import FactStore
 from proxy.dialects.framing import PLAIN, rendered
@@ -84,6 +84,10 @@ class OpenAIChat:
     def known(self, body: bytes) -> Known | None:
         """See `Dialect.known`."""
         return known(body, self._reading.list_key, self.store.beginnings)
+
+    def passed(self, document: Document) -> None:
+        """See `Dialect.passed`."""
+        passed(document.root.child(self._reading.list_key), self.store.beginnings)
 
     def view(self, document: Document) -> Conversation:
         """See `Dialect.view`."""

@@ -47,6 +47,9 @@ class PlainText:
     def known(self, body: bytes) -> None:
         """See `Dialect.known`; one text has no history."""
 
+    def passed(self, document: Document) -> None:
+        """See `Dialect.passed`."""
+
     def view(self, document: Document) -> Conversation:
         """See `Dialect.view`; there are pieces, no messages and no units."""
         document.judge()

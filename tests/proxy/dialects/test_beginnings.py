@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from policies.conversation import Conversation, Message, Origin
 from proxy.dialects.anthropic_messages import AnthropicMessages
-from proxy.dialects.beginnings import LEAST, Beginnings, remember, shared
+from proxy.dialects.beginnings import LEAST, Beginnings, passed, remember, shared
 from proxy.json_node import Node
 from proxy.lazyjson import Malformed, read
 from proxy.memory import Memory
@@ -161,3 +161,56 @@ def test_of_a_known_body_only_the_end_is_looked_at() -> None:
     (listed,) = [node for node in document.root.children() if len(node.item_spans()) == 62]
     assert listed._opened is not None
     assert sorted(listed._opened.items) == [59, 60, 61]
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_what_passed_is_not_read_again(style: dict[str, Any]) -> None:
+    """A body that nobody looked into is known where it goes on, up to its last message, and is
+    viewed then as from scratch; kept anew only where much of it is new."""
+    history = [message(number) for number in range(80)]
+    dialect = AnthropicMessages()
+    first = body(history, style)
+    assert dialect.known(first) is None
+    dialect.passed(read(first))
+    begun = dialect.known(first)
+    assert begun is not None
+    assert len(begun.raw) == first.rindex(b"{", 0, first.rindex(b'"role"') + 1)
+    longer = body([*history[:-1], message(99), message(100)], style)
+    document = read(longer, known=dialect.known(longer))
+    assert document.root.source.known is begun
+    dialect.passed(document)
+    assert dialect.known(longer) is begun
+    assert same(dialect.view(document), AnthropicMessages().view(read(longer)))
+    grown = body(history * 2, style)
+    dialect = AnthropicMessages()
+    dialect.passed(read(first))
+    dialect.passed(read(grown, known=dialect.known(grown)))
+    assert len(getattr(dialect.known(grown), "raw", b"")) > len(first)
+
+
+def test_faults_behind_what_passed_are_found() -> None:
+    """What is new is read as strictly as ever."""
+    history = [message(number) for number in range(80)]
+    dialect = AnthropicMessages()
+    first = body(history, {})
+    dialect.passed(read(first))
+    begun = dialect.known(first)
+    assert begun is not None
+    for wrong in (b'{"a":]', b"1 2]", b'"\xff"]', b"{}}", b'{}], "model": "n"'):
+        broken = begun.raw + wrong + b"}"
+        assert dialect.known(broken) is begun
+        with pytest.raises(Malformed):
+            read(broken, known=begun)
+        with pytest.raises(Malformed):
+            read(broken)
+
+
+@pytest.mark.parametrize(
+    "raw", [b"[]", b"[1]", b'"x"', b"{}", BIG.encode(), b"[%b]" % BIG.encode()]
+)
+def test_nothing_is_kept_of_what_is_short_or_no_list(raw: bytes) -> None:
+    """Or has no message before the last."""
+    memory: Beginnings = Memory(10**6)
+    passed(listed(raw), memory)
+    passed(None, memory)
+    assert len(memory) == 0
