@@ -13,7 +13,7 @@ Owns the order and nothing else. It must not know a vendor, and it carries nothi
 The proof (`policies.prove`) reads the finished body afterwards and shares no code with either.
 """
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, assert_never
 
@@ -29,7 +29,7 @@ from policies.decision import (
 )
 from policies.decision import Final as End
 from policies.egress import Opened, screen_outbound
-from policies.elsewhere import held, opaque
+from policies.elsewhere import HELD, held, opaque
 from policies.envelope.plan import plan_frames
 from policies.events import Event
 from policies.limits import Level, Verdict, judge
@@ -114,7 +114,7 @@ def decide(
         case BlockFallBackLocal(code, findings, failed):
             # SECURITY: a screen that failed has read nothing; no setting lets that leave.
             if failed or policies.egress.on_hit != "observe":
-                no = Refusal(code, findings)
+                no = Refusal(code, findings, _held_in(conversation, findings))
                 return replace(begun, refusal=no, clean=result.clean, noted=noted)
             observed = findings
         case other:
@@ -190,6 +190,12 @@ def _framed(
         placed=plan.placed,
         notes=notes,
     )
+
+
+def _held_in(conversation: Conversation, findings: Sequence[Finding]) -> Mapping[str, str]:
+    """The field by which a request leans on what the upstream holds, where that was found."""
+    found = any(finding.kind == HELD for finding in findings)
+    return {"held": conversation.held[0]} if found else {}
 
 
 def _noted(opened: Sequence[Opened], units: Sequence[Unit]) -> tuple[Finding, ...]:

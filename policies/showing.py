@@ -66,7 +66,8 @@ def leans(seen: Conversation, window: Window) -> Refusal | None:
     if window.mode == "off" or not seen.held:
         return None
     # SECURITY: what an upstream holds may be the whole house, whoever vouches for its id.
-    return _no(f"it leans on `{seen.held[0]}`, which only the upstream can read")
+    held = seen.held[0]
+    return _no(f"it leans on `{held}`, which only the upstream can read", held=held)
 
 
 def remains(cut: Cut, unit: Unit) -> bool:
@@ -202,5 +203,5 @@ def _chars(pieces: Iterable[Piece]) -> int:
     return sum(len(strand.text) for piece in pieces for strand in piece.strands())
 
 
-def _no(reason: str) -> Refusal:
-    return Refusal(NOT_MINIMAL, facts={"reason": reason})
+def _no(reason: str, **more: str) -> Refusal:
+    return Refusal(NOT_MINIMAL, facts={"reason": reason, **more})

@@ -13,7 +13,8 @@ from proxy.errors import Refused
 def refusal(no: Refused, dialect: Dialect, request_id: str) -> web.Response:
     """The whole answer, with the code as `x-transom-notice`; never a leg, as nothing was asked."""
     notice = NOTICES[no.code]
-    extra, body = dialect.error(notice.status, no.code, said(no), request_id)
+    held = no.facts.get("held", "")
+    extra, body = dialect.error(notice.status, no.code, said(no), request_id, held)
     response = web.Response(
         status=notice.status,
         body=body,

@@ -28,6 +28,10 @@ _FIELDS = words(
     "thread compaction billing_policy user_profile_id workspace_id betas"
 )
 
+_RESEND = {"thread": "thread_unsupported_request"}
+"""State that the upstream holds → the code at which clients send all of it themselves (wire.md
+1.1.5)."""
+
 _OPENING = Opening("text", lists=True)
 
 _TAKE_SYSTEM = ("opus-4-8", "opus-5", "sonnet-5-5", "haiku-5-5", "fable-5", "mythos-5")
@@ -80,10 +84,10 @@ class AnthropicMessages:
         return rendered(document, conversation, decision, claimed, finished, edits, _OPENING)
 
     def error(
-        self, status: int, code: str, message: str, request_id: str
+        self, status: int, code: str, message: str, request_id: str, held: str = ""
     ) -> tuple[dict[str, str], bytes]:
         """See `Dialect.error`."""
-        return errors.anthropic(status, code, message, request_id)
+        return errors.anthropic(status, code, message, request_id, _RESEND.get(held, ""))
 
     def stream_error(self, status: int, code: str, message: str) -> bytes:
         """See `Dialect.stream_error`."""

@@ -56,10 +56,11 @@ class Dialect(Protocol):
         ...
 
     def error(
-        self, status: int, code: str, message: str, request_id: str
+        self, status: int, code: str, message: str, request_id: str, held: str = ""
     ) -> tuple[dict[str, str], bytes]:
         """An error answer: headers (content type, request id) and body. `code` is a notice code,
-        `message` its words."""
+        `message` its words. `held`: the field by which the request leaned on state of the
+        upstream, where that is why."""
         ...
 
     def stream_error(self, status: int, code: str, message: str) -> bytes:

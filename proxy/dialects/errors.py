@@ -26,10 +26,13 @@ _ANTHROPIC: Mapping[int, str] = MappingProxyType(
 
 
 def anthropic(
-    status: int, code: str, message: str, request_id: str
+    status: int, code: str, message: str, request_id: str, detail: str = ""
 ) -> tuple[dict[str, str], bytes]:
-    """`{"type":"error","error":{type, message},"request_id"}`; the type follows the status."""
+    """`{"type":"error","error":{type, message},"request_id"}`; the type follows the status.
+    `detail`: what `error.details.error_code` says, if there is something."""
     body = {**_anthropic_error(status, message), "request_id": request_id}
+    if detail:
+        body["error"] = {**_error(status, message), "details": {"error_code": detail}}
     return {"content-type": JSON, "request-id": request_id}, dump(body)
 
 
@@ -72,8 +75,12 @@ def ollama_stream(status: int, code: str, message: str) -> bytes:
 
 
 def _anthropic_error(status: int, message: str) -> dict[str, object]:
+    return {"type": "error", "error": _error(status, message)}
+
+
+def _error(status: int, message: str) -> dict[str, object]:
     kind = _ANTHROPIC.get(status, "invalid_request_error" if status < 500 else "api_error")
-    return {"type": "error", "error": {"type": kind, "message": message}}
+    return {"type": kind, "message": message}
 
 
 def _openai_error(status: int, code: str, message: str) -> dict[str, str | None]:

@@ -83,6 +83,7 @@ class Facts(Struct, frozen=True, eq=False, gc=False):
     halves: tuple[Half, ...] = ()
     grants: bool = False
     between: bool = False
+    leaning: tuple[tuple[Address, tuple[str, str]], ...] = ()
     _said: list[Said] = field(default_factory=list)
     _signs: list[tuple[bytes, ...]] = field(default_factory=list)
     _placed: list[Message] = field(default_factory=list)

@@ -30,6 +30,7 @@ class Notes:
         "halves",
         "held",
         "hollow",
+        "leaning",
         "leans",
         "opaque",
         "origin",
@@ -58,6 +59,7 @@ class Notes:
         self.unknown: list[Address] = []
         self.held: list[str] = []
         self.leans: list[tuple[str, str]] = []
+        self.leaning: list[tuple[Address, tuple[str, str]]] = []
         self.thoughts: list[Address] = []
         self.hollow = False
         self.others: list[tuple[bytes, int]] = []
@@ -92,6 +94,7 @@ class Notes:
             halves=self._whole_halves() if self.unknown else tuple(self.halves),
             grants=self.grants,
             between=self.between,
+            leaning=tuple(self.leaning),
         )
 
     def open(self, node: Opened, known: frozenset[str]) -> Fields:
@@ -196,12 +199,17 @@ class Notes:
     def held_if(self, name: str, node: Opened | None) -> None:
         """The field `name`, unless it is absent or null, leans on what the upstream holds."""
         if node is not None and not node.null:
-            self.lean(name, node.value)
+            self.lean(name, node.value, node.address[self._depth :])
 
-    def lean(self, name: str, value: object) -> None:
-        """The field `name` leans on what the upstream holds by `value`: an id or ids, or an object
-        that has one."""
+    def lean(self, name: str, value: object, way: Address = ()) -> None:
+        """The field `name`, at `way` from the message down, leans on what the upstream holds by
+        `value`: an id or ids, or an object that has one."""
         self.held.append(name)
+        before = len(self.leans)
+        self._lean(name, value)
+        self.leaning += [(way, pair) for pair in self.leans[before:]]
+
+    def _lean(self, name: str, value: object) -> None:
         match value:
             case str():
                 self.leans.append((name, value))

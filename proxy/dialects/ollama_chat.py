@@ -93,7 +93,7 @@ class OllamaChat:
         return rendered(document, conversation, decision, claimed, finished, edits)
 
     def error(
-        self, status: int, code: str, message: str, request_id: str
+        self, status: int, code: str, message: str, request_id: str, held: str = ""
     ) -> tuple[dict[str, str], bytes]:
         """See `Dialect.error`."""
         return errors.ollama(status, code, message, request_id)

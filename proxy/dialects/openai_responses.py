@@ -86,7 +86,7 @@ class OpenAIResponses:
         return rendered(document, conversation, decision, claimed, finished, edits, _OPENING)
 
     def error(
-        self, status: int, code: str, message: str, request_id: str
+        self, status: int, code: str, message: str, request_id: str, held: str = ""
     ) -> tuple[dict[str, str], bytes]:
         """See `Dialect.error`."""
         return errors.openai(status, code, message, request_id)

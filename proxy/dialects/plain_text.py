@@ -84,7 +84,7 @@ class PlainText:
         return document.body
 
     def error(
-        self, status: int, code: str, message: str, request_id: str
+        self, status: int, code: str, message: str, request_id: str, held: str = ""
     ) -> tuple[dict[str, str], bytes]:
         """See `Dialect.error`."""
         return self._error(status, code, message, request_id)

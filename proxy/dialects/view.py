@@ -109,7 +109,7 @@ def view(document: Document, reading: Reading, store: FactStore) -> Conversation
         reading.reminds,
         tuple(dict.fromkeys(pair for _, fact in facts for pair in fact.leans)),
         notes=reading.notes(model),
-        leaning=tuple((base, pair) for base, fact in facts for pair in fact.leans),
+        leaning=tuple((base + way, pair) for base, fact in facts for way, pair in fact.leaning),
     )
 
 

@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
+from policies.decision import Leg
 from policies.settings import Minimality
 from policies.turn_minimal import allowlist, assert_turn_minimal
-from tests.scenes.bodies import BODIES, PATHS
+from proxy.config import Config, RouteSettings
+from tests.scenes.bodies import BODIES, PATHS, secret
 from tests.scenes.staging import staged
 from tests.strict.house import Change
 
@@ -48,3 +50,143 @@ async def test_unrelated_context_is_not_escalated_to_cloud(
         arrived = b"".join(stage.upstream.received)
         assert b"canary-of" not in arrived
         assert b"found in this very turn" in arrived
+
+
+@pytest.mark.parametrize("dialect", PATHS)
+async def test_a_secret_in_another_turn_neither_leaves_nor_keeps_anything_home(
+    dialect: str,
+) -> None:
+    """What stays here is not read: the turn goes, and not a byte of the secret does."""
+    for mode in ("strict", "dialogue"):
+        async with staged(change=minimal(mode)) as stage:
+            answer = await stage.post(PATHS[dialect], turned(dialect, f"KEY={secret()}"))
+            assert answer.status == 200, answer.body
+            assert secret().encode() not in b"".join(stage.upstream.received)
+    async with staged(change=minimal("dialogue")) as stage:
+        answer = await stage.post(PATHS[dialect], BODIES[dialect](f"KEY={secret()}"))
+        assert answer.headers["x-transom-notice"] == "egress-blocked"
+        assert stage.upstream.accepted == 0
+
+
+async def test_a_secret_in_what_was_said_stays_home() -> None:
+    """Words of earlier turns leave in dialogue, so they are read."""
+    body = turned("openai_chat", "nothing")
+    body["messages"][0]["content"] = f"My key is {secret()}."
+    async with staged(change=minimal("dialogue")) as stage:
+        answer = await stage.post(PATHS["openai_chat"], body)
+        assert answer.headers["x-transom-notice"] == "egress-blocked"
+        assert stage.upstream.accepted == 0
+    async with staged(change=minimal("strict")) as stage:
+        assert (await stage.post(PATHS["openai_chat"], body)).status == 200
+        assert secret().encode() not in b"".join(stage.upstream.received)
+
+
+@pytest.mark.parametrize("dialect", PATHS)
+async def test_nothing_is_cut_at_home(dialect: str) -> None:
+    """A local model gets the whole history, whatever the mode."""
+    body = turned(dialect, "first", "second")
+    async with staged(leg=Leg.LOCAL, change=minimal("strict")) as stage:
+        assert (await stage.post(PATHS[dialect], body)).status == 200
+        arrived = stage.upstream.requests[-1].json()
+        key = "input" if dialect == "openai_responses" else "messages"
+        assert len(arrived[key]) >= len(body[key])
+        assert "[dropped history" not in json.dumps(arrived)
+
+
+@pytest.mark.parametrize("dialect", PATHS)
+async def test_a_turn_that_went_on_at_home_is_cut_for_the_cloud(dialect: str) -> None:
+    """That a model at home was shown everything opens nothing for another one."""
+
+    def change(config: Config) -> Config:
+        config = minimal("strict")(config)
+        (cloud,) = config.upstreams
+        home = replace(cloud, name="home", leg=Leg.LOCAL)
+        route = RouteSettings("at-home", "", "", "home")
+        return replace(config, upstreams=(cloud, home), routes=(route,))
+
+    body = turned(dialect, "canary-of-the-attic")
+    async with staged(change=change) as stage:
+        at_home = await stage.post(PATHS[dialect], {**body, "model": "at-home"})
+        assert at_home.headers["x-transom-leg"] == "local", at_home.body
+        seen = len(stage.upstream.received)
+        key = "input" if dialect == "openai_responses" else "messages"
+        later = json.loads(json.dumps(BODIES[dialect]("new finding")).replace("_1", "_9"))
+        body[key] += later[key][1:]
+        assert (await stage.post(PATHS[dialect], body)).headers["x-transom-leg"] == "cloud"
+        arrived = b"".join(stage.upstream.received[seen:])
+        assert b"canary-of" not in arrived
+        assert b"new finding" in arrived
+
+
+async def test_more_than_the_cap_stays_home() -> None:
+    """The oldest words go first; a turn that is too long by itself does not leave."""
+    body = turned("openai_chat", "x", "y")
+    size = sum(len(json.dumps(message)) for message in body["messages"]) + 200
+    async with staged(change=minimal("dialogue", cap=size)) as stage:
+        body["messages"][0]["content"] = "a" * size
+        assert (await stage.post(PATHS["openai_chat"], body)).status == 200
+        assert b"aaaa" not in b"".join(stage.upstream.received)
+        body["messages"][-1]["content"] = "b" * size
+        answer = await stage.post(PATHS["openai_chat"], body)
+        assert (answer.status, answer.headers["x-transom-notice"]) == (400, "not-minimal")
+        assert b"bbbb" not in b"".join(stage.upstream.received)
+
+
+HELD: dict[str, tuple[str, dict[str, Any]]] = {
+    "previous_response_id": ("openai_responses", {"previous_response_id": "resp_1"}),
+    "conversation": ("openai_responses", {"conversation": {"id": "conv_1"}}),
+    "prompt": ("openai_responses", {"prompt": {"id": "pmpt_1"}}),
+    "container": ("anthropic_messages", {"container": "container_1"}),
+    "thread": (
+        "anthropic_messages",
+        {"thread": {"type": "continue", "previous_message_id": "msg_1"}},
+    ),
+}
+
+
+@pytest.mark.parametrize("held", HELD)
+@pytest.mark.parametrize("watched", ["refuse", "observe"])
+async def test_state_that_an_upstream_holds_does_not_leave(held: str, watched: str) -> None:
+    """Not even where the owner only watches: nobody can say that it is this turn alone. Where there
+    is a code at which clients send everything themselves, the answer has it."""
+    dialect, more = HELD[held]
+
+    def change(config: Any) -> Any:
+        config = minimal("dialogue")(config)
+        egress = replace(config.policies.egress, on_hit=watched)
+        return replace(config, policies=replace(config.policies, egress=egress))
+
+    async with staged(change=change) as stage:
+        answer = await stage.post(PATHS[dialect], {**BODIES[dialect]("fine"), **more})
+        assert answer.status == 400
+        code = "not-minimal" if watched == "observe" else "egress-ambiguous"
+        assert answer.headers["x-transom-notice"] == code
+        assert stage.upstream.accepted == 0
+        detail = answer.json()["error"].get("details")
+        assert detail == (
+            {"error_code": "thread_unsupported_request"} if held == "thread" else None
+        )
+
+
+async def test_state_of_another_turn_is_cut_away_with_it() -> None:
+    """A file that an earlier message leaned on keeps the present one from nothing."""
+    body = turned("anthropic_messages", "fine")
+    file = {"type": "image", "source": {"type": "file", "file_id": "file_1"}}
+    body["messages"][0]["content"] = [{"type": "text", "text": "Look."}, file]
+    async with staged(change=minimal("dialogue")) as stage:
+        assert (await stage.post(PATHS["anthropic_messages"], body)).status == 200
+        assert b"file_1" not in b"".join(stage.upstream.received)
+    async with staged(change=minimal("off")) as stage:
+        answer = await stage.post(PATHS["anthropic_messages"], body)
+        assert answer.headers["x-transom-notice"] == "egress-ambiguous"
+
+
+async def test_tokens_are_counted_of_what_would_leave() -> None:
+    """The same cut, so that the count is that of the request."""
+    body = turned("anthropic_messages", "canary-of-the-attic")
+    async with staged(change=minimal("strict")) as stage:
+        assert (await stage.post("/v1/messages/count_tokens", body)).status == 200
+        assert (await stage.post("/v1/messages", body)).status == 200
+        counted, asked = (request.body for request in stage.upstream.requests[-2:])
+        assert counted == asked
+        assert b"canary-of" not in counted
