@@ -6,7 +6,7 @@ Adding to it costs no more than a few entries of a dictionary.
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 from proxy.state.book import Audited, Happened, Page, Raised, Seen
 
@@ -23,8 +23,8 @@ class Pending:
 
     def _clear(self) -> None:
         self.counts: dict[str, int] = {}
-        self._events: dict[bytes, Happened] = {}
-        self._audit: dict[bytes, Audited] = {}
+        self._events: dict[bytes, list[Any]] = {}
+        self._audit: dict[bytes, list[Any]] = {}
         self._notices: dict[tuple[str, str], Raised] = {}
         self._sessions: dict[str, Seen] = {}
 
@@ -49,20 +49,25 @@ class Pending:
 
     def event(self, event: Happened) -> None:
         """Something happened."""
-        old = self._events.get(event.digest)
-        if old is not None:
-            times, tainted = old.times + event.times, old.tainted or event.tainted
-            self._events[event.digest] = replace(old, times=times, tainted=tainted)
+        if event.digest in self._events:
+            self.again(event.digest, event.times, tainted=event.tainted)
         elif self._room(len(self._events)):
-            self._events[event.digest] = event
+            self._events[event.digest] = [event, event.times, event.tainted]
+
+    def again(self, digest: bytes, times: int = 1, *, tainted: bool = False) -> bool:
+        """An event that waits has come again; whether there is one."""
+        if (old := self._events.get(digest)) is None:
+            return False
+        old[1] += times
+        old[2] = old[2] or tainted
+        return True
 
     def audit(self, row: Audited) -> None:
         """A row that nobody waits for."""
-        old = self._audit.get(row.digest)
-        if old is not None:
-            self._audit[row.digest] = replace(old, times=old.times + row.times)
+        if (old := self._audit.get(row.digest)) is not None:
+            old[1] += row.times
         elif self._room(len(self._audit)):
-            self._audit[row.digest] = row
+            self._audit[row.digest] = [row, row.times]
 
     def notice(self, raised: Raised) -> None:
         """The owner is to be told."""
@@ -76,8 +81,8 @@ class Pending:
     def take(self) -> Page:
         """All that waits; nothing does afterwards."""
         page = Page(
-            tuple(self._events.values()),
-            tuple(self._audit.values()),
+            tuple([replace(event, times=n, tainted=t) for event, n, t in self._events.values()]),
+            tuple([replace(row, times=times) for row, times in self._audit.values()]),
             tuple(self._notices.values()),
             self.counts,
             tuple(self._sessions.values()),

@@ -93,6 +93,8 @@ class Recorder:
         self, kind: str, digest: bytes, whose: Whose, facts: Mapping[str, str], times: int = 1
     ) -> None:
         """Something happened; once under its digest, however often it comes again."""
+        if self._pending.again(digest, times, tainted=whose.tainted):
+            return
         within = KINDS.get(kind, PLAIN).within
         event = Happened(
             digest, kind, whose.session, whose.client, whose.tainted, facts, times, within
