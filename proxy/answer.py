@@ -8,11 +8,11 @@ a dialect or what observers and filters look for.
 import asyncio
 import struct
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from socket import SO_LINGER, SOL_SOCKET
 from typing import Final
 
 from aiohttp import HttpVersion11, web
+from msgspec import Struct
 
 from proxy.copies import Copies, Observer
 from proxy.dialects.streams import Edge, Kind, kind_of
@@ -36,8 +36,7 @@ def _silent(begun: bool) -> bytes:
     return b""
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True, eq=False):
     """An answer from anywhere: an upstream, or made at home.
 
     `headers`: as they go to the client, hop-by-hop ones gone. `chunks` is read once; it raises
@@ -49,16 +48,19 @@ class Answer:
     """
 
     status: int
-    headers: Sequence[tuple[str, str]] = field(repr=False)
-    chunks: AsyncIterator[bytes] = field(repr=False)
+    headers: Sequence[tuple[str, str]]
+    chunks: AsyncIterator[bytes]
     stream: Kind = ""
     reason: str | None = None
     coded: bool = False
     idle: float = 300.0
-    close: Callable[[], None] = field(default=_nothing, repr=False)
+    close: Callable[[], None] = _nothing
     observers: Sequence[Observer] = ()
     arrived: bool = False
     filters: Sequence[Filter] = ()
+
+    def __repr__(self) -> str:
+        return f"<Answer {self.status}>"  # what is in it is in no repr
 
 
 def made_here(headers: Mapping[str, str], body: bytes) -> Answer:

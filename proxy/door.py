@@ -140,7 +140,7 @@ class Door:
         length, rest = _apart(request.raw_headers)
         head = (request.method, request.raw_path, rest)
         if length and (known := self.known.get(head)) is not None:
-            return known.of(length)
+            return known if known.length == length else known.of(length)
         admitted = self.admit(request.method, request.raw_path, _decoded(request.raw_headers))
         if length:
             self.known.put(head, admitted, _size(head))

@@ -5,7 +5,9 @@ Owns who is asked and with what. It must not know the client's socket or how an 
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from policies.conversation import Conversation, Piece
 from policies.decision import Decision, Final, Leg

@@ -6,9 +6,9 @@ slipped. `proxy.errand` tells the middle of the story, `proxy.outgoing` the hear
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from aiohttp import web
+from msgspec.structs import replace
 
 from proxy import bodies, browsers
 from proxy.answer import relay

@@ -9,6 +9,8 @@ import sys
 from collections.abc import Awaitable, Callable, Container, Sequence
 from dataclasses import dataclass, field, replace
 
+from msgspec import Struct
+
 from policies.authored import AUTHORED, LEFT_OUT
 from policies.conversation import Conversation, Piece
 from policies.decide import UNASKED, Watch, decide, looks_inside
@@ -54,8 +56,7 @@ def draw() -> str:
     return secrets.token_hex(16)
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Struct, frozen=True, eq=False):
     """A body that was read, and what it is read with. `credentials`: values of headers. `vouched`:
     ids that the upstream itself gave. `bounded`: a model is to answer, so limits hold. `met` is
     told the conversation once it is known, before anything is decided about it, and may refuse
@@ -66,11 +67,14 @@ class Request:
     leg: Leg
     client: str = ""
     around: Sequence[Piece] = ()
-    credentials: Sequence[str] = field(default=(), repr=False)
+    credentials: Sequence[str] = ()
     vouched: Container[str] = ()
     bounded: bool = True
-    met: Callable[[Conversation], Awaitable[None]] | None = field(default=None, repr=False)
+    met: Callable[[Conversation], Awaitable[None]] | None = None
     minimality: Minimality | None = None
+
+    def __repr__(self) -> str:
+        return f"<Request of {len(self.body)} bytes>"  # what is in it is in no repr
 
 
 @dataclass(frozen=True, slots=True)

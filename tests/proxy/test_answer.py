@@ -5,12 +5,12 @@ import contextlib
 import re
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from aiohttp import web
+from msgspec.structs import replace
 
 from policies.decision import Leg
 from policies.prove import unread
@@ -733,3 +733,10 @@ def test_the_seam_for_filters_is_the_protocol() -> None:
     rules: Filter = Rules()
     assert list(rules.end()) == []
     assert answers.FLUSH > 0
+
+
+def test_an_answer_shows_nothing_of_itself() -> None:
+    """A repr may end in a trace; headers may name a session."""
+    secret = "canary-of-a-header"
+    answer = Answer(201, [("set-cookie", secret)], stream(secret.encode()).chunks)
+    assert repr(answer) == "<Answer 201>"

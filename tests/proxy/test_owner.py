@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from policies.conversation import Conversation, Message, Origin
 from policies.decision import Decision, Finding, Leg, Refusal
@@ -165,8 +166,8 @@ async def test_only_answers_of_a_model_are_listened_to(store: Shaky) -> None:
 
     answer = Answer(200, (), nothing())  # type: ignore[arg-type]
     assert len(owner.listen(case(), answer, None, ())) == 1
-    assert owner.listen(case(), replace(answer, status=400), None, ()) == ()
-    assert owner.listen(case(), replace(answer, coded=True), None, ()) == ()
+    assert owner.listen(case(), structs.replace(answer, status=400), None, ()) == ()
+    assert owner.listen(case(), structs.replace(answer, coded=True), None, ()) == ()
     assert owner.listen(case(talk=None), answer, None, ()) == ()
 
 
