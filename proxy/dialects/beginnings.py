@@ -22,16 +22,18 @@ LEAST: Final = 16 * 1024
 """Bytes of a list below which splitting and hashing it costs less than remembering it."""
 
 _HEAD: Final = 512  # bytes by which the list of last time is found
-_GROWN: Final = 8  # a body is kept anew when one part in so many of it is
+_GROWN: Final = 8  # a body is kept anew when it has grown by one part in so many
 _CHUNK: Final = 64 * 1024
 _ITEM: Final = 900  # bytes that one item takes beside its own
 
 
 class Beginning(Struct, frozen=True, eq=False):
     """A list as it was, but for its last item: how the body began, and for each item its digest and
-    facts, and what a view has of it. Pieces are read from the bytes that are kept here."""
+    facts, and what a view has of it. Pieces are read from the bytes that are kept here. `size`:
+    bytes of that whole body."""
 
     known: Known
+    size: int
     ends: tuple[int, ...]
     digests: tuple[bytes, ...]
     facts: tuple[Facts, ...]
@@ -100,6 +102,7 @@ def remember(
     ends = tuple([end for _, end in spans])
     old = Beginning(
         Known(raw, node.offset, spans),
+        len(node.source.body),
         ends,
         tuple([message.digest for message in messages[:-1]]),
         tuple(facts[:-1]),
@@ -115,15 +118,15 @@ def passed(node: Node | None, beginnings: Beginnings) -> None:
     nothing is known of its items then but that they can be read."""
     if node is None or not _worth_it(node):
         return
-    source = node.source
-    new = len(source.body) - (len(source.known.raw) if source.known is not None else 0)
-    if new * _GROWN < len(source.body):
-        return  # what was kept of it last time still serves
+    source, old = node.source, beginnings.get(_key(node))
+    serves = old is not None and old.known is source.known
+    if old is not None and serves and _GROWN * (len(source.body) - old.size) < old.size:
+        return
     spans = array_spans(source.scan, *node.span) if node.kind is Kind.ARRAY else []
     if len(spans) > 1:
         known = Known(source.body[: spans[-1][0]], node.offset, ())
-        old = Beginning(known, (), (), (), (), ())
-        beginnings.renew(_key(node), old, len(known.raw) + _ITEM)
+        begun = Beginning(known, len(source.body), (), (), (), (), ())
+        beginnings.renew(_key(node), begun, len(known.raw) + _ITEM)
 
 
 def _pieces(
