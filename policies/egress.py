@@ -4,13 +4,14 @@ Owns which pieces are opened, what is remembered as clean and how findings becom
 must not know how secrets are recognised, nor any dialect.
 """
 
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import partial
+from typing import TypeVar
 
 from policies.conversation import Address, Piece, Strand
 from policies.decision import Allow, BlockFallBackLocal, EgressVerdict, Finding, Screened
-from policies.screening import AMBIGUOUS, Own, Screen, place
+from policies.screening import AMBIGUOUS, Own, Screen, contents, place
 
 FAILED = "screen-failed"
 """The kind of a finding that says that the screen itself failed on a piece."""
@@ -21,8 +22,10 @@ SHORT = 1024
 CHAIN = 6
 """Messages before another one that are looked at together with it."""
 
-Reader = Callable[[tuple[Strand, ...]], tuple[Finding, ...]]
-Opened = tuple[Address, tuple[Strand, ...]]
+_T = TypeVar("_T")
+Strands = tuple[Strand, ...]
+Opened = tuple[Address, Strands]
+Marks = Sequence[tuple[bytes, Screen | Own]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,47 +56,103 @@ def screen_outbound(
     `pieces` in the order of the body. Raises `ValueError` of `Piece.strands` for a body that is
     not strict JSON; anything that goes wrong in the screen itself makes the piece ambiguous.
     """
-    opened: dict[int, tuple[Strand, ...]] = {}
+    readers = {
+        number: each
+        for number, piece in enumerate(pieces)
+        if (each := _readers(piece, screen, own, known))
+    }
+    strands = {number: pieces[number].strands() for number in readers}
+    opened = {n: strands[n] for n, marks in readers.items() if marks[0][1] is screen}
     findings = list(beside)
     clean: list[bytes] = []
-    for number, piece in enumerate(pieces):
-        if not (readers := _readers(piece, screen, own, known)):
-            continue
-        strands = piece.strands()
-        for mark, read in readers:
-            if read == screen.findings:
-                opened[number] = strands
-            found = _guarded(piece, partial(read, strands))
-            findings += found
-            if not found:
-                clean.append(mark)
-    for mark, first, right in _seams(pieces, screen.version, known):
-        before = [
-            strand
-            for left in range(first, right)
-            for strand in opened.get(left) or pieces[left].strands()
-        ]
-        after = opened.get(right) or pieces[right].strands()
-        found = _guarded(pieces[right], partial(screen.seam, before, after))
+    for mark, found in (
+        *_alone(pieces, readers, strands),
+        *_together(pieces, screen, known, opened),
+    ):
         findings += found
         if not found:
             clean.append(mark)
-    strings = frozenset(strand.text for strands in opened.values() for strand in strands)
+    strings = frozenset(strand.text for texts in opened.values() for strand in texts)
     screened = Screened(frozenset(piece.digest for piece in pieces), strings)
     return ScreenResult(_verdict(findings), screened, tuple(clean), _opened(pieces, opened))
 
 
 def _readers(
     piece: Piece, screen: Screen, own: Own | None, known: Container[bytes]
-) -> list[tuple[bytes, Reader]]:
+) -> list[tuple[bytes, Screen | Own]]:
     """Who has not read the piece yet, each with the mark that says that there was nothing. A new
     credential is looked for in what is known to be clean, and nothing else is done again."""
-    readers: list[tuple[bytes, Reader]] = []
+    readers: list[tuple[bytes, Screen | Own]] = []
     if (mark := screen.version + piece.digest) not in known:
-        readers.append((mark, screen.findings))
+        readers.append((mark, screen))
     if own is not None and (mark := own.digest + piece.digest) not in known:
-        readers.append((mark, own.findings))
+        readers.append((mark, own))
     return readers
+
+
+def _alone(
+    pieces: Sequence[Piece], readers: Mapping[int, Marks], strands: Mapping[int, Strands]
+) -> Iterator[tuple[bytes, tuple[Finding, ...]]]:
+    """What each reader finds in each of the pieces, with the mark to remember."""
+    suspects = _suspects(readers, strands)
+    for number, marks in readers.items():
+        for mark, reader in marks:
+            found: tuple[Finding, ...] = ()
+            if (number, mark) in suspects:
+                read = partial(reader.findings, strands[number], suspects[number, mark])
+                found = _guarded(pieces[number], read)
+            yield mark, found
+
+
+def _together(
+    pieces: Sequence[Piece], screen: Screen, known: Container[bytes], opened: Mapping[int, Strands]
+) -> Iterator[tuple[bytes, tuple[Finding, ...]]]:
+    """The same for what goes across the ends of messages."""
+    seams = list(_seams(pieces, screen.version, known))
+    around = {
+        number: opened.get(number) or pieces[number].strands()
+        for number in sorted({n for _, first, right in seams for n in range(first, right + 1)})
+    }
+    suspects = _meeting(screen, seams, around)
+    for at, (mark, first, right) in enumerate(seams):
+        found: tuple[Finding, ...] = ()
+        if at in suspects:
+            before = [strand for left in range(first, right) for strand in around[left]]
+            found = _guarded(pieces[right], partial(screen.seam, before, around[right]))
+        yield mark, found
+
+
+def _suspects(
+    readers: Mapping[int, Marks], strands: Mapping[int, Strands]
+) -> dict[tuple[int, bytes], Set[int] | None]:
+    """Number and mark of what has to be read by itself, with the strands that have to: all pieces
+    are gone over as one first."""
+    suspects: dict[tuple[int, bytes], Set[int] | None] = {}
+    for kind in (Screen, Own):
+        tasks = [
+            (number, mark, reader)
+            for number, marks in readers.items()
+            for mark, reader in marks
+            if isinstance(reader, kind)
+        ]
+        for _, _, reader in tasks[:1]:
+            look = partial(reader.suspects, [strands[number] for number, _, _ in tasks])
+            everything: dict[int, set[int] | None] = dict.fromkeys(range(len(tasks)))
+            for at, those in _tried(look, everything).items():
+                suspects[tasks[at][:2]] = those
+    return suspects
+
+
+def _meeting(
+    screen: Screen, seams: Sequence[tuple[bytes, int, int]], around: Mapping[int, Strands]
+) -> set[int]:
+    """Which of the seams have to be read by themselves."""
+    parts = {number: contents(strands) for number, strands in around.items()}
+    pairs = [
+        ([text for left in range(first, right) for text in parts[left]], parts[right])
+        for _, first, right in seams
+    ]
+    return _tried(partial(screen.meeting, pairs), set(range(len(pairs))))
 
 
 def _opened(
@@ -103,11 +162,15 @@ def _opened(
 
 
 def _guarded(piece: Piece, read: Callable[[], tuple[Finding, ...]]) -> tuple[Finding, ...]:
+    return _tried(read, (Finding(FAILED, place(piece.address), AMBIGUOUS),))
+
+
+def _tried(read: Callable[[], _T], failed: _T) -> _T:
     try:
         return read()
     except Exception:
         # SECURITY: a screen that fails has read nothing; what it failed on does not leave.
-        return (Finding(FAILED, place(piece.address), AMBIGUOUS),)
+        return failed
 
 
 def _seams(

@@ -12,6 +12,7 @@ from typing import Final
 import ahocorasick_rs
 
 from policies.screening.engine import Engine, Pattern, build
+from policies.screening.mending import BETWEEN_PARTS
 
 FEW: Final = 4000
 """Texts up to which the engine is built in about half a second."""
@@ -30,6 +31,8 @@ class Corpus:
     """Texts of eight bytes or more, compiled. Immutable; may be used from any number of threads."""
 
     _search: "_Few | _Many" = field(repr=False)
+    marked: bool
+    """One of them holds the mark that stands between parts; others never go across it."""
 
     @classmethod
     def of(cls, texts: Collection[bytes]) -> "Corpus | None":
@@ -38,7 +41,8 @@ class Corpus:
         wanted |= {bare for text in wanted if _is_odd(bare := text.translate(None, BETWEEN))}
         if not wanted:
             return None
-        return cls(_Few.of(wanted) if len(wanted) <= FEW else _Many.of(wanted))
+        marked = any(BETWEEN_PARTS.encode() in text for text in wanted)
+        return cls(_Few.of(wanted) if len(wanted) <= FEW else _Many.of(wanted), marked)
 
     def in_(self, data: bytes) -> bool:
         """Whether one of them stands in `data`, whole or with breaks in it."""

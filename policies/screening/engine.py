@@ -149,12 +149,14 @@ class AhoCorasick:
         return hits
 
 
-def linear(expression: bytes) -> "re2._Regexp":
-    """An expression over bytes whose searches cost no more than their text is long."""
+def linear(expression: bytes, memory: int = 1 << 23) -> "re2._Regexp":
+    """An expression over bytes whose searches cost no more than their text is long. `memory`: bytes
+    that it may take, compiled and in use."""
     options = re2.Options()
     options.encoding = re2.Options.Encoding.LATIN1
     options.log_errors = False
     options.dot_nl = True
+    options.max_mem = memory
     return re2.compile(expression, options)
 
 

@@ -39,7 +39,12 @@ class Own:
         corpus = Corpus.of(wanted)
         return cls(digest, corpus) if corpus else None
 
-    def findings(self, strands: Sequence[Strand]) -> tuple[Finding, ...]:
+    def suspects(self, pieces: Sequence[Sequence[Strand]]) -> dict[int, set[int] | None]:
+        """Numbers of the pieces in which `findings` may find something."""
+        texts = [strand.text for piece in pieces for strand in piece]
+        return dict.fromkeys(range(len(pieces))) if self._in(_APART.join(texts)) else {}
+
+    def findings(self, strands: Sequence[Strand], _: object = None) -> tuple[Finding, ...]:
         """Where one of them stands in the strings and keys of a piece."""
         if not self._in(_APART.join([strand.text for strand in strands])):
             return ()

@@ -6,7 +6,9 @@ values stay in here.
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cache
 from types import MappingProxyType
@@ -19,6 +21,7 @@ from policies.screening.mending import BETWEEN_PARTS
 from policies.screening.places import place, place_of_key
 from policies.screening.reading import AMBIGUOUS, Kind, Reading, Tools
 from policies.screening.rules import load
+from policies.screening.sieve import APART, Sieve
 from policies.screening.signs import Sentry, Signs
 from policies.screening.words import Words
 from policies.screening.work import Exhausted, Work
@@ -28,11 +31,13 @@ SEAM = 1024
 WORDS_SEAM = 640
 """The same for a seed, whose words and what stands between them are short."""
 
+ACROSS = -1
+"""Stands for what goes across several strands, among the numbers of strands."""
+
 _SHORTEST, _SHORT = 8, 12
 """Characters below which nothing is a secret, and below which only the deny corpus speaks."""
 _SMALL, _BATCH = 2048, 1 << 16
 """Strings up to the first many characters are looked at together, the second many at a time."""
-_APART = "\n\0\n"
 _TELLING = ("seed", "mnemonic", "recovery", "wallet", "passphrase", "bip39")
 
 
@@ -56,6 +61,7 @@ class Screen:
 
     version: bytes
     tools: Tools = field(repr=False)
+    sieve: Sieve = field(repr=False)
 
     @classmethod
     def build(cls, deny: Mapping[str, bytes] = MappingProxyType({})) -> "Screen":
@@ -66,18 +72,58 @@ class Screen:
         for content in sorted({hashlib.sha256(text).digest() for text in deny.values()}):
             version.update(content)
         sentry = tools.sentry.denying(literals(deny))
-        return cls(version.digest()[:16], replace(tools, sentry=sentry))
+        return cls(
+            version.digest()[:16], replace(tools, sentry=sentry), Sieve.of(sentry, tools.words)
+        )
 
-    def findings(self, strands: Iterable[Strand]) -> tuple[Finding, ...]:
-        """What stands in the strings and keys of one piece, and across neighbours among them."""
+    def suspects(self, pieces: Sequence[Sequence[Strand]]) -> dict[int, set[int] | None]:
+        """Numbers of the pieces in which `findings` may find something, and of the strands there in
+        which it may, `ACROSS` for several at once. For many pieces this is a fraction of the work.
+        """
+        texts: list[str] = []
+        begins: list[int] = []
+        found: defaultdict[int, set[int]] = defaultdict(set)
+        edges = _Edges()
+        for number, piece in enumerate(pieces):
+            begins.append(len(texts))
+            texts += [strand.text for strand in piece]
+            parts = contents(piece)
+            if len(parts) > 1:
+                edges.add(number, *_parted(parts))
+            keys = [strand.text for strand in piece if strand.is_key]
+            if "data" in keys:
+                # A field beside it may say what it has to be.
+                found[number].update(n for n, strand in enumerate(piece) if not strand.is_key)
+            edges.add(number, "".join(keys), BETWEEN_PARTS.join(keys), "")
+        for at in self.sieve.kept(texts):
+            number = bisect_right(begins, at) - 1
+            found[number].add(at - begins[number])
+        for number in edges.kept(self.sieve):
+            found[number].add(ACROSS)
+        return dict(found)
+
+    def meeting(self, pairs: Sequence[tuple[Sequence[str], Sequence[str]]]) -> set[int]:
+        """Numbers of the pairs across which `seam` may find something: the texts of what comes
+        before and after."""
+        edges = _Edges()
+        for number, (before, after) in enumerate(pairs):
+            edges.add(number, *self._met(before, after))
+        return edges.kept(self.sieve)
+
+    def findings(
+        self, strands: Iterable[Strand], suspects: Set[int] | None = None
+    ) -> tuple[Finding, ...]:
+        """What stands in the strings and keys of one piece, and across neighbours among them; of
+        those alone that are `suspects`, if these are known."""
         piece = tuple(strands)
         fields = Fields(piece)
         found: list[Finding] = []
-        for strand, data, signs in self._suspects(piece, fields):
+        alone = piece if suspects is None else [piece[n] for n in sorted(suspects - {ACROSS})]
+        for strand, data, signs in self._suspects(alone, fields):
             at = place_of_key(strand.address) if strand.is_key else place(strand.address)
             kinds = self._kinds_of(strand, data, signs, fields)
             found += [Finding(kind, at, family) for kind, family in sorted(kinds)]
-        if not found:
+        if not found and (suspects is None or ACROSS in suspects):
             parts = [strand for strand in piece if is_content(strand)]
             if len(parts) > 1:
                 kinds = self._joined([strand.text for strand in parts])
@@ -92,16 +138,12 @@ class Screen:
     def seam(self, before: Sequence[Strand], after: Sequence[Strand]) -> tuple[Finding, ...]:
         """What stands across the end of one message, or of several short ones, and the start of the
         next."""
-        ending = list(_start(strand.text for strand in reversed(before) if is_content(strand)))
-        ending.reverse()
-        left, apart = "".join(ending)[-SEAM:], " ".join(ending)[-WORDS_SEAM:]
-        right = "".join(_start(strand.text for strand in after if is_content(strand)))[:SEAM]
-        meet = self.tools.words.meet(left, right)
-        spaced = f"{apart} {right[:WORDS_SEAM]}" if meet else ""
-        kinds = self._across(left + right, spaced)
-        kinds |= self._across(BETWEEN_PARTS.join((*ending, right))[-2 * SEAM :], "")
-        for text, words in ((left, apart), (right, right)) if kinds else ():
-            kinds -= {kind for kind in self._across(text, words) if kind[1] != AMBIGUOUS}
+        whole, parted, spaced = self._met(contents(before), contents(after))
+        kinds = self._across(whole, spaced) | self._across(parted, "")
+        if kinds:
+            ending, left, right = _ends(contents(before), contents(after))
+            for text, words in ((left, _apart(ending)), (right, right)):
+                kinds -= {kind for kind in self._across(text, words) if kind[1] != AMBIGUOUS}
         at = place(after[0].address[:2]) if after else ""
         return tuple(Finding(kind, at, family) for kind, family in sorted(kinds))
 
@@ -126,7 +168,7 @@ class Screen:
         yield from self._suspects_of(batch)
 
     def _suspects_of(self, batch: Sequence[Strand]) -> Iterator[Suspect]:
-        text = _APART.join([strand.text for strand in batch])
+        text = APART.join([strand.text for strand in batch])
         if self._sighted(text.encode(errors="replace")) is not None:
             for strand in batch:
                 data = strand.text.encode(errors="replace")
@@ -156,9 +198,15 @@ class Screen:
         return reading.kinds
 
     def _joined(self, parts: Sequence[str]) -> set[Kind]:
-        halves = [_halves(part, SEAM) for part in parts]
-        words = " ".join(_halves(part, WORDS_SEAM) for part in parts)
-        return self._across("".join(halves), words) | self._across(BETWEEN_PARTS.join(halves), "")
+        whole, parted, spaced = _parted(parts)
+        return self._across(whole, spaced) | self._across(parted, "")
+
+    def _met(self, before: Sequence[str], after: Sequence[str]) -> tuple[str, str, str]:
+        """The same for two messages, of which the ends that meet count."""
+        ending, left, right = _ends(before, after)
+        meet = self.tools.words.meet(left, right)
+        spaced = f"{_apart(ending)} {right[:WORDS_SEAM]}" if meet else ""
+        return left + right, BETWEEN_PARTS.join((*ending, right))[-2 * SEAM :], spaced
 
     def _across(self, text: str, spaced: str) -> set[Kind]:
         """Kinds that are sure of themselves, in `text`, and seeds in `spaced`."""
@@ -187,6 +235,51 @@ def _tells(strand: Strand) -> bool:
 def _halves(text: str, size: int) -> str:
     """A text, or where it is long its two ends, which nothing holds together."""
     return text if len(text) <= 2 * size else f"{text[:size]}\n\0\n{text[-size:]}"
+
+
+def contents(strands: Iterable[Strand]) -> list[str]:
+    """The texts of which one secret may have several."""
+    return [strand.text for strand in strands if is_content(strand)]
+
+
+def _parted(parts: Sequence[str]) -> tuple[str, str, str]:
+    """Texts as one, as one with marks between them, and with blanks for words."""
+    halves = [_halves(part, SEAM) for part in parts]
+    spaced = " ".join(_halves(part, WORDS_SEAM) for part in parts)
+    return "".join(halves), BETWEEN_PARTS.join(halves), spaced
+
+
+def _ends(before: Sequence[str], after: Sequence[str]) -> tuple[list[str], str, str]:
+    """The last texts of the one, these as one, and the start of the other."""
+    ending = list(_start(reversed(before)))
+    ending.reverse()
+    return ending, "".join(ending)[-SEAM:], "".join(_start(after))[:SEAM]
+
+
+def _apart(ending: Sequence[str]) -> str:
+    return " ".join(ending)[-WORDS_SEAM:]
+
+
+class _Edges:
+    """Texts that go across the ends of others, each with the number of its owner."""
+
+    def __init__(self) -> None:
+        self._owners: list[int] = []
+        self._whole: list[str] = []
+        self._parted: list[str] = []
+        self._spaced: list[str] = []
+
+    def add(self, owner: int, whole: str, parted: str, spaced: str) -> None:
+        self._owners.append(owner)
+        self._whole.append(whole)
+        self._parted.append(parted)
+        self._spaced.append(spaced)
+
+    def kept(self, sieve: Sieve) -> set[int]:
+        """The owners of which something has to be looked at."""
+        kept = sieve.across(self._whole, marked=False)
+        kept |= sieve.across(self._parted, marked=True)
+        return {self._owners[number] for number in kept | sieve.spoken(self._spaced)}
 
 
 def _start(texts: Iterable[str]) -> Iterator[str]:

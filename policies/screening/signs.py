@@ -54,7 +54,7 @@ FIRST: Mapping[str, bytes] = {
     "spelled": rb"(?:[A-Za-z0-9][^A-Za-z0-9]+){15}[A-Za-z0-9]",
     "label": rb"(?:[Ww]ord|[Ss]eed|[Mm]nemonic|[Pp]hrase|WORD|SEED)[ _#-]{0,2}0?1[^0-9A-Za-z]",
 }
-_JOINT = (
+JOINT = (
     rb"[A-Za-z0-9+/_=:.@-][\"'`][ \t]{0,80}(?:\+|\\?\r?\n)[ \t]{0,80}(?:\\?\r?\n[ \t]{0,80})?"
     rb"(?:\+[ \t]{0,80})?[\"'`][A-Za-z0-9+/_=:.@-]"
 )
@@ -145,7 +145,7 @@ class Sentry:
         self._first = build([pattern for _, pattern, _ in anchors])
         self._denied = denied
         self._gates = build(
-            [Pattern(then=_JOINT)]
+            [Pattern(then=JOINT)]
             + [Pattern(then=expression, once=True) for expression in FIRST.values()]
         )
         self._after = {
@@ -169,11 +169,21 @@ class Sentry:
 
     def anchors(self, data: bytes) -> Signs:
         """Rules and deny corpus alone."""
+        signs = self.ruled(data)
+        signs.denied = self._denied is not None and self._denied.in_(data)
+        return signs
+
+    @property
+    def marked(self) -> bool:
+        """The deny corpus has to be looked for across the marks between parts."""
+        return self._denied is not None and self._denied.marked
+
+    def ruled(self, data: bytes) -> Signs:
+        """Rules alone."""
         signs = Signs()
         for number, end in self._first.anchors(data):
             rule, behind = self._rules[number]
             signs.hits.append((rule, end - behind))
-        signs.denied = self._denied is not None and self._denied.in_(data)
         return signs
 
     def look(self, data: bytes) -> Signs:

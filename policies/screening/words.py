@@ -100,6 +100,15 @@ class Words:
             return True
         return "far" in seen and not data.isascii() and _twelve(_far(data).split(), self.far)
 
+    def where(self, data: bytes) -> Iterator[tuple[int, int]]:
+        """Stretches of `data` with twelve words of any list in a row."""
+        for start in range(0, max(1, len(data) - _OVERLAP), _SLICE):
+            stop = start + _SLICE + _OVERLAP
+            if self._runs_in(data[start:stop]):
+                yield start, stop
+        if not data.isascii() and _twelve(_far(data).split(), self.far):
+            yield 0, len(data)
+
     def meet(self, left: str, right: str) -> bool:
         """Whether `left` ends in a listed word and `right` begins with one: a run goes across."""
         before = left[-_NEXT:].encode(errors="replace")

@@ -89,7 +89,7 @@ def test_watching_lets_findings_go_and_a_failed_screen_never(
     """`observe` is about findings; what nobody could read stays home whatever is set."""
     if fails:
 
-        def broken(self: Screen, strands: object) -> object:
+        def broken(self: Screen, *strands: object) -> object:
             raise RuntimeError
 
         monkeypatch.setattr(Screen, "findings", broken)

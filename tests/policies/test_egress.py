@@ -163,6 +163,7 @@ def test_a_screen_that_fails_is_ambiguous(screen, monkeypatch, method, error):
         raise error(SECRET)
 
     monkeypatch.setattr(Screen, method, fail)
+    monkeypatch.setattr(Screen, {"findings": "suspects", "seam": "meeting"}[method], fail)
     opened = Opened()
     pieces = messages(opened, "hello", "there")
     result = screen_outbound(pieces, screen, set())

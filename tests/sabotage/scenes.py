@@ -36,10 +36,11 @@ TOKEN = "-".join(["a", "token", "of", "a", "client"])
 async def a_screen_that_fails_sends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever goes wrong while reading: no connection."""
 
-    def fails(self: Screen, strands: object) -> object:
+    def fails(self: Screen, *strands: object) -> object:
         raise MemoryError
 
     monkeypatch.setattr(Screen, "findings", fails)
+    monkeypatch.setattr(Screen, "suspects", fails)
     async with staged() as stage:
         answer = await stage.post("/v1/messages", BODIES["anthropic_messages"]("fine"))
         assert stage.upstream.accepted == 0

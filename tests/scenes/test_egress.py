@@ -110,16 +110,24 @@ async def test_state_that_came_through_here_may_be_leaned_on(stream: bool) -> No
 
 
 @pytest.mark.parametrize("on_hit", ["refuse", "observe"])
-@pytest.mark.parametrize("part", [(Screen, "findings"), (Screen, "seam"), (Reading, "read")])
+@pytest.mark.parametrize(
+    "parts",
+    [
+        [(Screen, "findings"), (Screen, "suspects")],
+        [(Screen, "seam"), (Screen, "meeting")],
+        [(Reading, "read")],
+    ],
+)
 async def test_a_screen_that_fails_lets_nothing_leave(
-    monkeypatch: pytest.MonkeyPatch, part: tuple[type, str], on_hit: str
+    monkeypatch: pytest.MonkeyPatch, parts: list[tuple[type, str]], on_hit: str
 ) -> None:
     """Whatever breaks inside of it, and whatever is set for findings."""
 
     def fails(*args: object, **more: object) -> None:
         raise RuntimeError("on purpose")
 
-    monkeypatch.setattr(*part, fails)
+    for part in parts:
+        monkeypatch.setattr(*part, fails)
     async with staged(change=with_egress(on_hit=on_hit)) as stage:
         body = BODIES["anthropic_messages"](r"a line of text with \u0061n escape in it " * 99)
         answer = await stage.post("/v1/messages", body)

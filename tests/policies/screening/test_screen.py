@@ -254,3 +254,20 @@ def test_a_seam_reaches_as_far_as_a_secret_may(screen):
 
     assert screen.seam(before, after(text[20:30], text[30:], " yes")) != ()
     assert screen.seam(before, after("and so on " * (SEAM // 10 + 1), text[20:])) == ()
+
+
+def test_the_sieve_lets_go_what_is_clean_and_nothing_else(screen):
+    """One among many texts, alone, across strings, keys and messages: what a reading of every one
+    by itself finds is found, and ordinary text is not read again."""
+    plain = [(Strand(("messages", n, "content"), f"line {n} of a text\n" * 9),) for n in range(40)]
+    assert screen.suspects(plain) == {}
+    assert screen.meeting([(["one text"], ["another text"])]) == set()
+    held = SAMPLES["nsec"]
+    at = ("messages", 40, "content")
+    alone = (Strand(at, f"here: {held} there"),)
+    split = (Strand((*at, 0, "text"), held[:30]), Strand((*at, 1, "text"), held[30:]))
+    kept = screen.suspects([*plain, alone, split, *plain])
+    assert set(kept) == {40, 41}
+    assert screen.findings(alone, kept[40]) == screen.findings(alone) != ()
+    assert screen.findings(split, kept[41]) == screen.findings(split) != ()
+    assert screen.meeting([(["a"], ["b"]), ([held[:30]], [held[30:]])]) == {1}
