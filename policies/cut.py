@@ -42,7 +42,8 @@ class Cut:
     """What is taken out. `turn`: the message at which the current turn starts; from there on all
     stays. `gone`: messages that do not leave. `trimmed`: message → ways to what is left out of it.
     `emptied`: message → ways to what is exchanged, each with what for. `at`: the message before
-    which the notice stands, or `inside` of which it is the first part. `names`: tools whose results
+    which the notice stands, or `inside` of which it is the first part. `digests`: message → the one
+    of what is left of it. `names`: tools whose results
     do not leave, all of them, as they are called."""
 
     window: Window
@@ -50,6 +51,7 @@ class Cut:
     gone: frozenset[int] = frozenset()
     trimmed: Mapping[int, tuple[Address, ...]] = field(default_factory=dict)
     emptied: Mapping[int, tuple[tuple[Address, Form], ...]] = field(default_factory=dict)
+    digests: Mapping[int, bytes] = field(default_factory=dict, repr=False)
     at: int = 0
     inside: bool = False
     names: tuple[str, ...] = field(default=(), repr=False)

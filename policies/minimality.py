@@ -15,8 +15,9 @@ only when a new turn starts.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from hashlib import sha256
 from itertools import pairwise
 
 from policies.conversation import Address, Conversation, Form, Half, Message, Origin
@@ -40,7 +41,7 @@ class _Stay:
 class _Out:
     """What is left out of one message, and what is exchanged."""
 
-    ways: Iterable[Address] = ()
+    ways: Sequence[Address] = ()
     emptied: list[tuple[Address, Form]] = field(default_factory=list)
 
 
@@ -64,19 +65,28 @@ def plan(conversation: Conversation, window: Window) -> Cut | None:
         _begin_with_user(conversation, staying, start)
     if not _may_stand(conversation, staying):
         return None
+    digests: dict[int, bytes] = {}
     trimmed: dict[int, tuple[Address, ...]] = {}
     emptied: dict[int, tuple[tuple[Address, Form], ...]] = {}
     for index, stay in staying.items():
         message = conversation.messages[index]
         out = _left_out(message, stay, spans.get(index, ()))
-        if ways := tuple(message.address + way for way in out.ways):
-            trimmed[index] = ways
+        if out.ways:
+            trimmed[index] = tuple([message.address + way for way in out.ways])
         if out.emptied:
             emptied[index] = tuple((message.address + way, form) for way, form in out.emptied)
+        if index in trimmed or index in emptied:
+            ways = [*out.ways, *(way for way, _ in out.emptied)]
+            digests[index] = trimmed_digest(message.digest, ways)
     gone = frozenset(range(start, turn)).difference(staying)
     inside = window.mode == "dialogue"
     at = _first_user(conversation) if inside else start
-    return Cut(window, turn, gone, trimmed, emptied, at, inside)
+    return Cut(window, turn, gone, trimmed, emptied, digests, at, inside)
+
+
+def trimmed_digest(digest: bytes, ways: Sequence[Address]) -> bytes:
+    """The digest of a message without what `ways` lead to, from the message down."""
+    return sha256(b"cut\0" + digest + repr(sorted(ways, key=repr)).encode()).digest()
 
 
 def names_of(conversation: Conversation, cut: Cut) -> tuple[str, ...]:

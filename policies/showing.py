@@ -5,10 +5,9 @@ the model is told; later ones keep it. It must not know which parts a cut takes 
 nor how anything is taken out. What cannot be shown to be minimal does not leave.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from hashlib import sha256
 from typing import Final
 
 from policies.conversation import Address, Conversation, Piece, Strand, Unit
@@ -35,11 +34,16 @@ class Shown:
     seen: Conversation
 
 
-def show(conversation: Conversation, known: Window | None, settings: Minimality) -> Shown | Refusal:
+def show(
+    conversation: Conversation,
+    known: Window | None,
+    settings: Minimality,
+    planned: Callable[[Conversation, Window], Cut | None] = plan,
+) -> Shown | Refusal:
     """What leaves of `conversation` for a cloud, or why nothing does. `known`: the window of its
-    current turn, None at the turn's first request."""
+    current turn, None at the turn's first request. `planned`: as `plan`, or from memory."""
     window = known or _begun(conversation, settings)
-    cut = plan(conversation, window)
+    cut = planned(conversation, window)
     if cut is None:
         return _no(UNDIVIDED)
     if known is None and cut.cuts:
@@ -80,7 +84,8 @@ def remains(cut: Cut, unit: Unit) -> bool:
 def remaining(conversation: Conversation, cut: Cut) -> Conversation:
     """The conversation without the pieces, units, places and leanings that a cut takes out."""
     gone = {conversation.messages[index].address for index in cut.gone}
-    out = {conversation.messages[i].address: cut.ways(i) for i in {*cut.trimmed, *cut.emptied}}
+    out = {conversation.messages[i].address: cut.ways(i) for i in cut.digests}
+    digests = {conversation.messages[i].address: one for i, one in cut.digests.items()}
 
     def left(address: Address) -> bool:
         whole = address[:2]
@@ -90,7 +95,7 @@ def remaining(conversation: Conversation, cut: Cut) -> Conversation:
     leaning = tuple((way, pair) for way, pair in conversation.leaning if left(way))
     return replace(
         conversation,
-        pieces=tuple(_pieces(conversation.pieces, gone, out)),
+        pieces=tuple(_pieces(conversation.pieces, gone, out, digests)),
         opaque=tuple(filter(left, conversation.opaque)),
         unknown=tuple(filter(left, conversation.unknown)),
         held=tuple(dict.fromkeys(name for _, (name, _) in leaning)),
@@ -100,11 +105,6 @@ def remaining(conversation: Conversation, cut: Cut) -> Conversation:
         since=cut.turn,
         passed=tuple(unit for unit in conversation.units if not remains(cut, unit)),
     )
-
-
-def trimmed_digest(digest: bytes, ways: Sequence[Address]) -> bytes:
-    """The digest of a message without what `ways` lead to, from the message down."""
-    return sha256(b"cut\0" + digest + repr(sorted(ways, key=repr)).encode()).digest()
 
 
 def _begun(conversation: Conversation, settings: Minimality) -> Window:
@@ -166,20 +166,17 @@ def _needs_head(conversation: Conversation, cut: Cut) -> bool:
 def _pieces(
     pieces: Iterable[Piece],
     gone: set[Address],
-    out: dict[Address, tuple[Address, ...]],
+    out: Mapping[Address, tuple[Address, ...]],
+    digests: Mapping[Address, bytes],
 ) -> Iterable[Piece]:
     for piece in pieces:
         if piece.address in gone:
             continue
-        ways = out.get(piece.address)
-        yield piece if not ways else _without(piece, ways)
-
-
-def _without(piece: Piece, ways: tuple[Address, ...]) -> Piece:
-    below = len(piece.address)
-    digest = trimmed_digest(piece.digest, [way[below:] for way in ways])
-    strands = partial(_strands, piece, ways)
-    return Piece(piece.address, digest, strands, piece.size)
+        if (digest := digests.get(piece.address)) is None:
+            yield piece
+            continue
+        strands = partial(_strands, piece, out[piece.address])
+        yield Piece(piece.address, digest, strands, piece.size)
 
 
 def _strands(piece: Piece, ways: tuple[Address, ...]) -> tuple[Strand, ...]:

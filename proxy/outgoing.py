@@ -29,6 +29,7 @@ from proxy.lazyjson import Document, Malformed, read
 from proxy.ledger import Ledger
 from proxy.local.tools import AtHome, check_tools
 from proxy.memory import Memory
+from proxy.plans import Plans
 from proxy.recollection import NOTHING, TRIES, Recalled, Recollection
 
 PROVED_BYTES = 12 * 1024 * 1024
@@ -127,6 +128,7 @@ class Workshop:
     begun: Begun = field(default_factory=lambda: Memory(PROVED_BYTES))
     at_home: AtHome = field(default_factory=lambda: Memory(TOOLS_BYTES))
     owned: Owned = field(default_factory=lambda: Memory(OWNED), repr=False)
+    plans: Plans = field(default_factory=Plans)
 
     async def prepare(self, request: Request, document: Document) -> Outgoing:
         """Everything between a glance at the body and the socket. Raises `Refused`."""
@@ -142,7 +144,7 @@ class Workshop:
         if request.met is not None:
             await request.met(conversation)
         policies = self._policies(request)
-        ledger = Recollection(self.ledger, policies, request.leg, request.client)
+        ledger = Recollection(self.ledger, policies, request.leg, request.client, self.plans)
         for _ in range(TRIES):
             recalled = await ledger.recall(conversation)
             decision = await self._decide(request, recalled, policies)

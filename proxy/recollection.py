@@ -4,7 +4,7 @@ Owns the two steps round the decision, and what a leg does when the ledger fails
 refused, home goes on with frames that nobody remembers. It must not know a store or a dialect.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from policies.conversation import Conversation
 from policies.cut import Window
@@ -14,6 +14,7 @@ from policies.settings import Also, Policies
 from policies.showing import Shown, lasts, show
 from proxy.errors import Refused
 from proxy.ledger import Ledger
+from proxy.plans import Plans
 
 TRIES = 5
 """How often a request is decided when others are first each time: each may win over it once, by
@@ -41,6 +42,7 @@ class Recollection:
     policies: Policies
     leg: Leg
     client: str
+    plans: Plans = field(default_factory=Plans)
 
     async def recall(self, conversation: Conversation) -> Recalled:
         """What is known of `conversation`. Which spans are marked is pinned with it, so it may have
@@ -92,7 +94,7 @@ class Recollection:
     def _shown(self, seen: Conversation, window: Window | None, remembered: Remembered) -> Recalled:
         if self.leg is Leg.LOCAL:
             return Recalled(seen, remembered)
-        shown = show(seen, window, self.policies.minimality)
+        shown = show(seen, window, self.policies.minimality, self.plans)
         if isinstance(shown, Refusal):
             return Recalled(seen, remembered, shown)
         return Recalled(shown.seen, remembered, shown)

@@ -12,7 +12,6 @@ from typing import Any
 from policies.conversation import Address, Conversation, Form
 from policies.cut import VALUES
 from policies.cut import Cut as Taken
-from policies.showing import trimmed_digest
 from proxy.dialects.placing import BLANK_LINE, Edit
 from proxy.edits import Cut
 from proxy.lazyjson import Document, Insert, Kind, Member, Node, Remove, Replace, dump, read, splice
@@ -83,7 +82,7 @@ def taken_out(
     for index in sorted({*cut.trimmed, *cut.emptied}):
         ways = _below(cut.trimmed.get(index, ()))
         emptied = [(way[_DEPTH:], form) for way, form in cut.emptied.get(index, ())]
-        about = trimmed_digest(messages[index].digest, [*ways, *(way for way, _ in emptied)])
+        about = cut.digests[index]
         kept = finished.get(about)
         raw = _trimmed(nodes[index].raw, ways, emptied) if kept is None else kept[1]
         if kept is None:

@@ -11,11 +11,11 @@ from policies.conversation import Form
 from policies.cut import Cut, Window
 from policies.decision import Claimed, Screened
 from policies.drop_notice import build_drop_notice
+from policies.minimality import trimmed_digest
 from policies.proof_cut import Shortened, untold
 from policies.proof_plan import Planned
 from policies.proof_reading import ProofFailed
 from policies.prove import Cleared, Mark, prove
-from policies.showing import trimmed_digest
 from policies.turn_minimal import RESULT
 
 NOTICE = build_drop_notice(count=3, iteration=1, strategy="strict")
