@@ -45,12 +45,12 @@ async def test_marked_spans_become_units_that_are_remembered() -> None:
     """They have rows like any unit; another client has no such spans."""
     ledger = Ledger(MemoryStore(), KEY)
     mine = Recollection(ledger, FILES, Leg.CLOUD, "laptop")
-    seen, _ = await mine.recall(TALK)
+    seen = (await mine.recall(TALK)).seen
     assert [(unit.text, unit.span) for unit in seen.units] == [("a file", (7, 13))]
     await mine.claim(seen, Decision(Leg.CLOUD, (Frame(0, ROW, known=False),)))
-    assert (await mine.recall(TALK))[1].rows == {0: ROW}
+    assert (await mine.recall(TALK)).remembered.rows == {0: ROW}
     other = Recollection(ledger, FILES, Leg.CLOUD, "phone")
-    assert (await other.recall(TALK))[0] is TALK
+    assert (await other.recall(TALK)).seen is TALK
 
 
 async def test_spans_are_marked_as_they_were_when_the_conversation_began() -> None:
@@ -60,17 +60,18 @@ async def test_spans_are_marked_as_they_were_when_the_conversation_began() -> No
         Recollection(ledger, policies, Leg.CLOUD, "laptop") for policies in (Policies(), FILES)
     )
     await files.claim(TALK, Decision(Leg.CLOUD, pins=Pins(FILES.envelope)))
-    assert [unit.text for unit in (await plain.recall(TALK))[0].units] == ["a file"]
+    assert [unit.text for unit in (await plain.recall(TALK)).seen.units] == ["a file"]
     later = dataclasses.replace(TALK, said=lambda index: (b"2",))
     await plain.claim(later, Decision(Leg.CLOUD, pins=Pins(Envelope())))
-    assert (await files.recall(later))[0].units == ()
+    assert (await files.recall(later)).seen.units == ()
 
 
 async def test_what_has_no_messages_is_not_looked_up() -> None:
     """Embeddings and the like leave nothing to remember."""
     nothing = dataclasses.replace(TALK, messages=(), runs=())
     ask = Recollection(Ledger(Broken(), KEY), FILES, Leg.CLOUD, "laptop")
-    assert await ask.recall(nothing) == (nothing, NOTHING)
+    recalled = await ask.recall(nothing)
+    assert (recalled.seen, recalled.remembered) == (nothing, NOTHING)
 
 
 async def test_without_a_ledger_a_cloud_is_refused_and_home_goes_on() -> None:
@@ -80,7 +81,8 @@ async def test_without_a_ledger_a_cloud_is_refused_and_home_goes_on() -> None:
     cloud, home = (Recollection(ledger, FILES, leg, "laptop") for leg in (Leg.CLOUD, Leg.LOCAL))
     with pytest.raises(Refused, match="state-unavailable"):
         await cloud.recall(TALK)
-    seen, remembered = await home.recall(TALK)
+    recalled = await home.recall(TALK)
+    seen, remembered = recalled.seen, recalled.remembered
     with pytest.raises(Refused, match="state-unavailable"):
         await cloud.claim(seen, decision)
     assert (len(seen.units), remembered) == (1, NOTHING)
