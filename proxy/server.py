@@ -204,9 +204,11 @@ async def _awaited(arriving: StreamReader, limit: int, idle: float) -> bytes:
                 pieces.append(piece)
                 total += len(piece)
                 patience.begin()
+            return b"".join(pieces)
         finally:
             patience.stop()
-    return b"".join(pieces)
+            # Where the client has left, the error holds this frame, and a ring would hold the error.
+            pieces.clear()
 
 
 def _too_large(limit: int) -> Refused:
