@@ -7,7 +7,9 @@ Owns the dialect-free vocabulary. It must not know a vendor, a wire format or wh
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from policies.past import Past
 
 Address = tuple[str | int, ...]
 """Way from the top of a JSON body to a value in it: keys and array indices, outermost first."""
@@ -177,7 +179,8 @@ class Conversation:
     when it is asked for; `prompt`: the same, where a plain string stands in place of messages.
     `words(index)`: the texts that a user says in a message, with the way to each. `reminds`: the
     dialect has a place for a text of ours behind results; `notes`: it has one for system text
-    there, and the model takes it. `names`: as with units.
+    there, and the model takes it. `past`: how far this history may be taken as read next time;
+    `before`: how far it was read before. `names`: what was worked out about it, by what for.
     """
 
     dialect: str
@@ -202,4 +205,6 @@ class Conversation:
     folded: tuple[Address, ...] = ()
     since: int = 0
     passed: tuple[Unit, ...] = ()
-    names: dict[object, bytes] = field(default_factory=dict, init=False, repr=False, compare=False)
+    past: Past = field(default_factory=Past, repr=False, compare=False)
+    before: Past = field(default_factory=Past, repr=False, compare=False)
+    names: dict[object, Any] = field(default_factory=dict, init=False, repr=False, compare=False)

@@ -105,7 +105,15 @@ def decide(
     beside = held(conversation, watch.vouched)
     if policies.egress.opaque == "home":
         beside += opaque(conversation)
-    result = screen_outbound(pieces, watch.screen, watch.known, own=watch.own, beside=beside)
+    first = len(watch.around) + conversation.past.first
+    result = screen_outbound(
+        pieces,
+        watch.screen,
+        watch.known,
+        own=watch.own,
+        beside=beside,
+        past=(first, first + conversation.past.messages),
+    )
     noted = _noted(result.opened, _read(conversation, result.opened))
     observed: tuple[Finding, ...] = ()
     match result.verdict:

@@ -185,7 +185,8 @@ class Remembered:
     `turns`: first message of a turn → how it is read. `anew`: messages at which a view began anew
     within a turn. `placed`: unit number → text that stands beside it. `pins`: None before the first
     request. `windows`: first message of a turn → how much of the conversation its requests show.
-    `followed`: unit number → name of the note behind its run.
+    `followed`: unit number → name of the note behind its run. `sure`: frames of the first units,
+    without a gap, as `rows` has them, which come first there too.
     """
 
     rows: Mapping[int, FrameRow]
@@ -196,6 +197,7 @@ class Remembered:
     pins: Pins | None = None
     windows: Mapping[int, Window] = field(default_factory=dict)
     followed: Mapping[int, str] = field(default_factory=dict)
+    sure: tuple[Frame, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ must not know how secrets are recognised, nor any dialect.
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import partial
+from hashlib import sha256
 from typing import TypeVar
 
 from policies.conversation import Address, Piece, Strand
@@ -48,17 +49,22 @@ def screen_outbound(
     *,
     own: Own | None = None,
     beside: Sequence[Finding] = (),
+    past: tuple[int, int] = (0, 0),
 ) -> ScreenResult:
     """Read every piece whose mark is not in `known`, and every seam between neighbours. `own`: the
     credentials of the request, which stand nowhere else in it. `beside`: what was found otherwise
-    and counts as much.
+    and counts as much. `past`: first piece, and the one after the last, of a history that is likely
+    to come again: one mark stands for all of it.
 
     `pieces` in the order of the body. Raises `ValueError` of `Piece.strands` for a body that is
     not strict JSON; anything that goes wrong in the screen itself makes the piece ambiguous.
     """
+    digests = [piece.digest for piece in pieces]
+    whole = _whole(digests[slice(*past)], screen, own)
+    skipped = past if whole in known else (0, 0)
     readers = {
         number: each
-        for number, piece in enumerate(pieces)
+        for number, piece in _but(pieces, skipped)
         if (each := _readers(piece, screen, own, known))
     }
     strands = {number: pieces[number].strands() for number in readers}
@@ -67,14 +73,29 @@ def screen_outbound(
     clean: list[bytes] = []
     for mark, found in (
         *_alone(pieces, readers, strands),
-        *_together(pieces, screen, known, opened),
+        *_together(pieces, screen, known, opened, skipped),
     ):
         findings += found
         if not found:
             clean.append(mark)
     strings = frozenset(strand.text for texts in opened.values() for strand in texts)
-    screened = Screened(frozenset(piece.digest for piece in pieces), strings)
+    screened = Screened(frozenset(digests), strings)
+    if past[1] > past[0] and not findings:
+        clean.append(whole)
     return ScreenResult(_verdict(findings), screened, tuple(clean), _opened(pieces, opened))
+
+
+def _whole(digests: Sequence[bytes], screen: Screen, own: Own | None) -> bytes:
+    """The mark of several pieces one after the other, with their seams, for all who read them."""
+    # SECURITY: it names each piece and each reader, or it would vouch for what nobody has read.
+    readers = screen.version + (b"" if own is None else own.digest)
+    return b"whole" + readers + sha256(b"".join(digests)).digest()
+
+
+def _but(pieces: Sequence[Piece], skipped: tuple[int, int]) -> Iterator[tuple[int, Piece]]:
+    start, stop = skipped
+    for number in (*range(start), *range(stop, len(pieces))):
+        yield number, pieces[number]
 
 
 def _readers(
@@ -105,10 +126,14 @@ def _alone(
 
 
 def _together(
-    pieces: Sequence[Piece], screen: Screen, known: Container[bytes], opened: Mapping[int, Strands]
+    pieces: Sequence[Piece],
+    screen: Screen,
+    known: Container[bytes],
+    opened: Mapping[int, Strands],
+    skipped: tuple[int, int],
 ) -> Iterator[tuple[bytes, tuple[Finding, ...]]]:
     """The same for what goes across the ends of messages."""
-    seams = list(_seams(pieces, screen.version, known))
+    seams = list(_seams(pieces, screen.version, known, skipped))
     around = {
         number: opened.get(number) or pieces[number].strands()
         for number in sorted({n for _, first, right in seams for n in range(first, right + 1)})
@@ -174,13 +199,15 @@ def _tried(read: Callable[[], _T], failed: _T) -> _T:
 
 
 def _seams(
-    pieces: Sequence[Piece], version: bytes, known: Container[bytes]
+    pieces: Sequence[Piece], version: bytes, known: Container[bytes], skipped: tuple[int, int]
 ) -> Iterator[tuple[bytes, int, int]]:
     """Mark, number of the first piece and of the last, of messages that follow each other in one
     list and across whose ends nobody has looked. Two, and more where those between are short: one
     secret may go over several."""
     before, begins = "", 0
-    for number, piece in enumerate(pieces):
+    start, stop = skipped
+    for number in (*range(start + (stop > start)), *range(stop, len(pieces))):
+        piece = pieces[number]
         listed = str(piece.address[0]) if len(piece.address) == 2 else ""
         if not listed or listed != before:
             begins = number

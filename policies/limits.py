@@ -144,7 +144,7 @@ def _reads(limits: Limits, rounds: Rounds, count: int) -> int:
     def kind(tool: str) -> bool | None:
         return None if exempt(tool, limits.exempt) else writes(tool, limits.tools)
 
-    return reads(rounds, count, kind)
+    return reads(rounds, count, kind, (limits.exempt, limits.tools))
 
 
 @lru_cache(maxsize=4096)

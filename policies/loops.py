@@ -6,14 +6,20 @@ what is counted: the incidents in injection.md 5.
 """
 
 import json
+from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from hashlib import sha256
+from operator import attrgetter
 
 from policies.conversation import Conversation, Run, ToolCall
+from policies.past import Past, settled
 
 CYCLES = (2, 3, 4)
 """Lengths of cycles, in rounds."""
+
+_STOP = attrgetter("stop")
+_Place = tuple[int, int, int]
 
 
 def signature(call: ToolCall) -> bytes:
@@ -56,6 +62,11 @@ class Rounds:
     def __len__(self) -> int:
         return len(self.runs)
 
+    @property
+    def turn(self) -> int:
+        """The message at which the turn begins."""
+        return self._begin
+
     def __getitem__(self, number: int) -> Round:
         found = self._read.get(number)
         if found is None:
@@ -65,23 +76,58 @@ class Rounds:
     def size(self, count: int) -> int:
         """Bytes of the results in the first `count` rounds."""
         stop = self.runs[count - 1].stop if count else self._begin
-        return sum([message.size for message in self.conversation.messages[self._begin : stop]])
+        start = self._since(self.conversation.past)
+        if stop < start:
+            return self._bytes(self._begin, stop)
+        known = settled(self.conversation, ("size", self._begin), self._sized)
+        return known + self._bytes(start, stop)
 
     def tools(self, number: int) -> list[str]:
-        """What was called in that round, by name."""
-        begin = self.runs[number - 1].stop if number else self._begin
-        made = self.conversation.messages[begin : self.runs[number].start]
-        return [call.name for message in made for call in message.calls]
+        """Names of the tools that were called in a round."""
+        messages = self.conversation.messages
+        between = messages[self._made_from(number) : self.runs[number].start]
+        return [call.name for message in between for call in message.calls]
+
+    def within(self, past: Past) -> int:
+        """How many of the first rounds lie in a past."""
+        return bisect_right(self.runs, past.messages, key=_STOP)
+
+    def _since(self, past: Past) -> int:
+        return max(self._begin, past.messages)
+
+    def _sized(self, old: int | None, start: Past, stop: Past) -> int:
+        return (old or 0) + self._bytes(self._since(start), self._since(stop))
+
+    def _bytes(self, start: int, stop: int) -> int:
+        return sum([message.size for message in self.conversation.messages[start:stop]])
+
+    def _made_from(self, number: int) -> int:
+        return self.runs[number - 1].stop if number else self._begin
 
     def _round(self, number: int) -> Round:
-        run, messages = self.runs[number], self.conversation.messages
-        begin = self.runs[number - 1].stop if number else self._begin
+        run, begin = self.runs[number], self._made_from(number)
+        if run.stop > self.conversation.past.messages:
+            return self._reading(begin, run)
+        known = settled(self.conversation, "rounds", _copied)
+        place = begin, run.start, run.stop
+        if (found := known.get(place)) is None:
+            found = known[place] = self._reading(begin, run)
+        return found
+
+    def _reading(self, begin: int, run: Run) -> Round:
+        messages = self.conversation.messages
         made = [m for m in messages[begin : run.start] if m.calls]
         back = [m for m in messages[run.start : run.stop] if m.answers]
         return Round(
             tuple(sorted([sign for m in made for sign in m.signs()])),
             tuple(sorted([digest for m in back for digest in m.results()])),
         )
+
+
+def _copied(old: dict[_Place, Round] | None, start: Past, stop: Past) -> dict[_Place, Round]:
+    """The rounds of a past that were read, by their place in it: more are read when they are asked
+    for. Two histories may go on from one past, and neither sees the other's."""
+    return {} if old is None else dict(old)
 
 
 def rounds_of(conversation: Conversation) -> Rounds:
@@ -113,19 +159,37 @@ def polls(rounds: Rounds, count: int) -> int:
     return max(_alike(rounds, count, 1, _calls), *trips)
 
 
-def reads(rounds: Rounds, count: int, writes: Callable[[str], bool | None]) -> int:
+def reads(
+    rounds: Rounds, count: int, writes: Callable[[str], bool | None], name: object = None
+) -> int:
     """How many rounds called nothing that writes, at the end of the first `count` rounds. `writes`
-    says of a tool whether it does; None: it does not count."""
-    found, known = 0, dict[str, bool | None]()
-    for number in range(count - 1, -1, -1):
-        reads_only = False
-        for tool in rounds.tools(number):
-            kind = known[tool] if tool in known else known.setdefault(tool, writes(tool))
-            if kind:
-                return found
-            reads_only = reads_only or kind is False
-        found += reads_only
-    return found
+    says of a tool whether it does; None: it does not count. `name`: by what `writes` says so."""
+
+    known: dict[str, bool | None] = {}
+
+    def since(least: int, count: int) -> tuple[int, bool]:
+        found = 0
+        for number in range(count - 1, least - 1, -1):
+            reads_only = False
+            for tool in rounds.tools(number):
+                kind = known[tool] if tool in known else known.setdefault(tool, writes(tool))
+                if kind:
+                    return found, True
+                reads_only = reads_only or kind is False
+            found += reads_only
+        return found, False
+
+    def extend(old: int | None, start: Past, stop: Past) -> int:
+        found, wrote = since(rounds.within(start), rounds.within(stop))
+        return found if wrote else found + (old or 0)
+
+    least = rounds.within(rounds.conversation.past)
+    if name is None or count < least:
+        return since(0, count)[0]
+    found, wrote = since(least, count)
+    if wrote:
+        return found
+    return found + settled(rounds.conversation, ("reads", rounds.turn, name), extend)
 
 
 _Part = tuple[tuple[bytes, ...], tuple[bytes, ...]]

@@ -74,7 +74,8 @@ class Frames:
         count, rows, texts = len(known), self._rows, self._texts
         if self._waiting is None and not self.met:
             first = self._numbers[:count]
-            if tuple([(rows[number], texts.get(number)) for number in first]) == known:
+            # Each row with its own text, as they are claimed now.
+            if tuple(zip(map(rows.get, first), map(texts.get, first), strict=True)) == known:
                 self.met = [*known]
                 self._numbers = self._numbers[count:]
                 return True

@@ -15,6 +15,7 @@ from policies.cut import OPEN, Cut, Window
 from policies.decision import Refusal
 from policies.drop_notice import build_drop_notice
 from policies.minimality import leading, names_of, plan
+from policies.past import Past
 from policies.settings import Minimality
 
 NOT_MINIMAL: Final = "not-minimal"
@@ -104,6 +105,8 @@ def remaining(conversation: Conversation, cut: Cut) -> Conversation:
         units=tuple(unit for unit in conversation.units if remains(cut, unit)),
         since=cut.turn,
         passed=tuple(unit for unit in conversation.units if not remains(cut, unit)),
+        past=Past(),  # what is known of a past counts what stands there whole
+        before=Past(),
     )
 
 

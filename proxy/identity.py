@@ -10,10 +10,14 @@ import hashlib
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Sequence
 
-from policies.conversation import Conversation, Run, Unit
+from policies.conversation import Address, Conversation, Run, Unit
+from policies.past import Past, settled
 from proxy.said import text_digest
 
 _ASIDE = frozenset({"system", "developer"})
+
+_Standing = Counter[tuple[str, Address, bytes]]
+_Ids = tuple[dict[int, bytes], _Standing]
 
 
 def conversation_id(key: bytes, client: str, conversation: Conversation) -> bytes:
@@ -21,7 +25,8 @@ def conversation_id(key: bytes, client: str, conversation: Conversation) -> byte
     before the model first answered. Where no user speaks, all that stands there counts, and where
     nothing stands, all such bodies of a client are one conversation."""
     about = (key, client)
-    if (name := conversation.names.get(about)) is None:
+    name: bytes | None = conversation.names.get(about)
+    if name is None:
         common = (b"conversation", _bytes(client), _bytes(conversation.dialect))
         name = conversation.names[about] = _digest(key, (*common, *_opening(conversation)))
     return name
@@ -54,17 +59,31 @@ def run_ids(
 
 
 def unit_ids(
-    key: bytes, client: str, conversation: Conversation, wanted: Iterable[int]
+    key: bytes, client: str, conversation: Conversation, wanted: Iterable[int] | None = None
 ) -> dict[int, bytes]:
-    """Unit number → 32 bytes for its identity (DESIGN 3.2), for the `wanted` ones, in their order.
+    """Unit number → 32 bytes for its identity (DESIGN 3.2), for the `wanted` ones, in their order;
+    of all, if none are named.
 
     Call id, tool, part and text; where there are no call ids, tool, text and how many equal units
     stand before it.
     """
     units = conversation.units
-    standing = _standing(units, conversation.passed)
     common = (key, client, conversation.dialect)
-    return {number: _unit_id(common, units[number], standing[number]) for number in wanted}
+
+    def extended(old: _Ids | None, start: int, stop: int) -> _Ids:
+        seen = _passed(conversation) if old is None else Counter(old[1])
+        ids = {} if old is None else dict(old[0])
+        for number in range(start, stop):
+            unit = units[number]
+            ids[number] = _unit_id(common, unit, _standing(unit, seen))
+        return ids, seen
+
+    def extend(old: _Ids | None, start: Past, stop: Past) -> _Ids:
+        return extended(old, start.units, stop.units)
+
+    known = settled(conversation, ("units", key, client), extend)
+    ids = extended(known, conversation.past.units, len(units))[0]
+    return ids if wanted is None else {number: ids[number] for number in wanted}
 
 
 def session_id(key: bytes, client: str, named: str, conversation: Conversation | None) -> bytes:
@@ -111,18 +130,19 @@ def _contents(
     return (b"%d" % len(answers), *answers, *words)
 
 
-def _standing(units: Sequence[Unit], passed: Sequence[Unit]) -> list[int]:
-    """For each unit without a call id, how many equal ones stand before it; else 0."""
-    seen = Counter((unit.tool, unit.inner, _text(unit)) for unit in passed if not unit.call)
-    standing = []
-    for unit in units:
-        if unit.call:
-            standing.append(0)
-            continue
-        same = unit.tool, unit.inner, _text(unit)
-        standing.append(seen[same])
-        seen[same] += 1
-    return standing
+def _passed(conversation: Conversation) -> _Standing:
+    """Units without a call id that are cut away: they stand before all others."""
+    passed = (unit for unit in conversation.passed if not unit.call)
+    return Counter((unit.tool, unit.inner, _text(unit)) for unit in passed)
+
+
+def _standing(unit: Unit, seen: _Standing) -> int:
+    """For a unit without a call id, how many equal ones were `seen` before it; else 0."""
+    if unit.call:
+        return 0
+    same = unit.tool, unit.inner, _text(unit)
+    seen[same] += 1
+    return seen[same] - 1
 
 
 def _unit_id(common: tuple[bytes, str, str], unit: Unit, standing: int) -> bytes:

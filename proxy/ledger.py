@@ -9,16 +9,19 @@ import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import inf
 from types import MappingProxyType
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from policies import cut
 from policies import pins as pinned
 from policies.conversation import Conversation
 from policies.cut import Window
-from policies.decision import Claimed, Decision, FrameRow, Remembered, Turn
+from policies.decision import Claimed, Decision, Frame, FrameRow, Remembered, Turn
 from policies.envelope.epoch import is_strange
 from policies.envelope.remind import beside
+from policies.past import NONE, Past, settled
 from policies.provenance import Trust, trust_of
 from proxy.errors import Refused
 from proxy.identity import conversation_id
@@ -36,6 +39,19 @@ DAY = 86_400.0
 _NONE: Mapping[int, Window] = MappingProxyType({})
 
 Value = TypeVar("Value", FrameRow, str)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sure:
+    """The rows of the first units, without a gap, the frames with them, and when the oldest of them
+    was kept."""
+
+    rows: Mapping[int, FrameRow]
+    frames: tuple[Frame, ...] = ()
+    at: float = inf
+
+
+_UNSURE: Final = _Sure(MappingProxyType({}))
 
 
 class Ledger:
@@ -57,6 +73,7 @@ class Ledger:
         self._clock = clock
         self._most_hits = most_hits
         self._hits: OrderedDict[bytes, tuple[FrameRow | str, float]] = OrderedDict()
+        self._about = object()  # what is remembered by this ledger, among what others do
         self.keep = keep
 
     async def window(self, client: str, conversation: Conversation) -> Window | None:
@@ -83,8 +100,13 @@ class Ledger:
         keys = await self._keys(client, conversation)
         shown = self._windows(keys, conversation) if windows else {}
         notes = [keys.conversation, *self._turns(keys, conversation), *shown.values()]
-        found = await self._look([*keys.units.values()], notes, self._claimed(keys, conversation))
-        rows = {n: found.frames[one] for n, one in keys.units.items() if one in found.frames}
+        sure = self._sure(client, conversation, keys)
+        rest = range(len(sure.frames), len(keys.units))
+        units = [keys.units[number] for number in rest]
+        claimed = self._claimed(keys, conversation, len(sure.frames))
+        found = await self._look(units, notes, claimed)
+        rows = dict(sure.rows)
+        rows.update((n, found.frames[one]) for n in rest if (one := keys.units[n]) in found.frames)
         turns = {at: Turn(found.notes[one]) for at, one in keys.turns.items() if one in found.notes}
         wide = {at: _window(found.notes[one]) for at, one in shown.items() if one in found.notes}
         wide |= known
@@ -93,23 +115,24 @@ class Ledger:
         late: Mapping[int, FrameRow] = {}
         anew: tuple[int, ...] = ()
         placed: Mapping[int, str] = {}
-        if is_strange(conversation, rows, turns, wide):
+        if is_strange(conversation, rows, turns, wide, len(sure.frames)):
             late, anew = await self._strange(client, conversation, keys)
         if pins is not None and (behind := beside(conversation, pins.envelope.reminder)):
             texts = await self._look((), [keys.placed(n) for n in behind])
             found_texts = ((n, texts.notes.get(keys.placed(n))) for n in behind)
             placed = {number: text for number, text in found_texts if text is not None}
         followed = await self._followed(keys, rows)
-        return Remembered(rows, late, turns, anew, placed, pins, wide, followed=followed)
+        return Remembered(
+            rows, late, turns, anew, placed, pins, wide, followed=followed, sure=sure.frames
+        )
 
     async def claim(self, client: str, conversation: Conversation, decision: Decision) -> Claimed:
         """The rows that hold for all frames of `decision`. What is new is written in one
         transaction before this returns; where someone was first, the row of the first holds. Where
         someone has noted something else, nothing is written and nothing is agreed upon."""
-        rows = {frame.unit: frame.row for frame in decision.frames if frame.known}
         fresh = [frame for frame in decision.frames if not frame.known]
         if not fresh and not _writes(decision):
-            return Claimed(rows)
+            return Claimed({frame.unit: frame.row for frame in decision.frames})
         keys = await self._keys(client, conversation)
         digests = {f.unit: keys.late(f.unit) if f.late else keys.units[f.unit] for f in fresh}
         notes = self._notes(client, conversation, decision, keys)
@@ -122,8 +145,10 @@ class Ledger:
         self._keep(winners)
         if any(winners.notes.get(digest) != value for digest, value in notes.items()):
             return Claimed({}, agreed=False)
+        rows = {frame.unit: frame.row for frame in decision.frames}
+        # What was only proposed gives way to what somebody wrote first.
         rows.update({number: winners.frames[digest] for number, digest in digests.items()})
-        return Claimed({frame.unit: rows[frame.unit] for frame in decision.frames})
+        return Claimed(rows)
 
     async def _keys(self, client: str, conversation: Conversation) -> Keys:
         if len(conversation.units) < MANY:
@@ -159,7 +184,34 @@ class Ledger:
             return current
         return {turn: keys.window(turn) for turn in keys.turns}
 
-    def _claimed(self, keys: Keys, conversation: Conversation) -> frozenset[bytes]:
+    def _sure(self, client: str, conversation: Conversation, keys: Keys) -> _Sure:
+        """The rows of the conversation's past, where memory held all of them lately."""
+        since, about = self._since(), (self._about, client)
+
+        def extend(old: _Sure | None, start: Past, stop: Past) -> _Sure:
+            if old is None or old.at < since:
+                old, start = _UNSURE, NONE
+            hits = [self._hits.get(keys.units[n]) for n in range(start.units, stop.units)]
+            rows, at = dict(old.rows), old.at
+            for number, hit in enumerate(hits, start.units):
+                if hit is None or hit[1] < since or not isinstance(hit[0], FrameRow):
+                    return _UNSURE
+                rows[number], at = hit[0], min(at, hit[1])
+            frames = [Frame(number, row, True) for number, row in rows.items()]
+            return _Sure(rows, tuple(frames), at)
+
+        found = settled(conversation, about, extend)
+        if found is _UNSURE or found.at < since:
+            # Next time memory may hold them, and again.
+            conversation.past.kept.pop(about, None)
+            return _UNSURE
+        return found
+
+    def _since(self) -> float:
+        """When a hit was kept at the earliest, for it to count."""
+        return self._clock() - min(DAY, self.keep / 2)
+
+    def _claimed(self, keys: Keys, conversation: Conversation, sure: int) -> frozenset[bytes]:
         """Digests of units that are claimed anyhow if memory does not hold them: the claim tells
         what the store knows of them, and until then nothing depends on it. No model has read them,
         and the pins have them framed."""
@@ -168,9 +220,10 @@ class Ledger:
         if envelope is None or not envelope.enabled:
             return frozenset()
         return frozenset(
-            digest
-            for unit, digest in zip(conversation.units, keys.units.values(), strict=True)
-            if not unit.answered and trust_of(unit.source, envelope.tools) is not Trust.OPERATOR
+            keys.units[number]
+            for number in range(sure, len(conversation.units))
+            if not (unit := conversation.units[number]).answered
+            and trust_of(unit.source, envelope.tools) is not Trust.OPERATOR
         )
 
     async def _followed(self, keys: Keys, rows: Mapping[int, FrameRow]) -> Mapping[int, str]:
@@ -223,7 +276,7 @@ class Ledger:
         """What is known under the digests, from memory if it holds them; one read at most, and none
         where it lacks nothing but frames that are `claimed` anyhow."""
         refresh = min(DAY, self.keep / 2)
-        since = self._clock() - refresh
+        since = self._since()
         rows: dict[bytes, FrameRow] = {}
         texts: dict[bytes, str] = {}
         unknown_rows = self._hit(frames, since, rows, FrameRow)

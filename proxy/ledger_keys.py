@@ -46,16 +46,24 @@ class Keys:
 
 
 def keys_of(key: bytes, client: str, conversation: Conversation, *, units: bool = True) -> Keys:
-    """The digests for a request of `client`, which is the configured name. Keyed with `key`."""
+    """The digests for a request of `client`, which is the configured name. Keyed with `key`. Worked
+    out once for a request."""
+    about = (Keys, key, client, units)
+    known: Keys | None = conversation.names.get(about)
+    if known is None:
+        known = conversation.names[about] = _keys(key, client, conversation, units)
+    return known
+
+
+def _keys(key: bytes, client: str, conversation: Conversation, units: bool) -> Keys:
     root = conversation_id(key, client, conversation)
     runs = {run.start: run for run in conversation.runs}
     starts = turns_of(conversation)
     ids = run_ids(key, client, conversation, [runs[start] for start in starts if start in runs])
     # Where no run begins the turn, the whole history is it.
     turns = {start: ids.get(start) or _about(b"whole", root) for start in starts}
-    numbers = range(len(conversation.units) if units else 0)
     places = {run.start: place for place, run in enumerate(conversation.runs)}
-    return Keys(root, turns, unit_ids(key, client, conversation, numbers), places)
+    return Keys(root, turns, unit_ids(key, client, conversation) if units else {}, places)
 
 
 def run_names(key: bytes, client: str, conversation: Conversation) -> dict[int, str]:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from policies.conversation import Conversation, Unit
+from policies.past import Past
 from policies.settings import Also
 
 SOURCE = "marked:user"
@@ -26,7 +27,8 @@ def marked(conversation: Conversation, client: str, rules: Sequence[Also]) -> Co
     if not found:
         return conversation
     units = sorted((*conversation.units, *found), key=lambda unit: unit.message)
-    return replace(conversation, units=tuple(units))
+    # What is known of a past counts its units, and there are others now.
+    return replace(conversation, units=tuple(units), past=Past(), before=Past())
 
 
 def spans(text: str, rules: Sequence[Also]) -> tuple[tuple[int, int], ...]:

@@ -62,15 +62,18 @@ def is_strange(
     rows: Mapping[int, FrameRow],
     turns: Mapping[int, Turn],
     windows: Mapping[int, Window],
+    sure: int = 0,
 ) -> bool:
     """Whether a history holds something that was not sent from here as a matter of course, so that
-    late rows and new beginnings within turns have to be looked up."""
+    late rows and new beginnings within turns have to be looked up. The first `sure` units are known
+    to have rows."""
     window = windows.get(conversation.turn)
     if window is not None and window.anew:
         return True
     if not conversation.units and not conversation.tools:
         return False
-    if any(unit.answered and number not in rows for number, unit in enumerate(conversation.units)):
+    units = conversation.units
+    if any(units[number].answered and number not in rows for number in range(sure, len(units))):
         return True
     return Turn.ANEW in turns.values() or any(_foreign(conversation, turns, -1))
 

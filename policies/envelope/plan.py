@@ -4,9 +4,11 @@ Owns the choice; it must not know how a frame is written or where rows are kept.
 elsewhere has read is judged in `epoch`.
 """
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from operator import attrgetter
 
 from policies.authored import POLICY_TEXTS
@@ -95,7 +97,8 @@ def _unknown(
     """The units to be framed that have no row in this view."""
     units, rows = conversation.units, remembered.rows
     if not remembered.late:
-        return [n for n in theirs if n not in rows]
+        sure = bisect_left(theirs, len(remembered.sure))
+        return [n for n in theirs[sure:] if n not in rows]
     return [n for n in theirs if epoch.row(n, units[n].message, remembered) is None]
 
 
@@ -120,7 +123,8 @@ def _frames(
         rows = ((n, epoch.row(n, unit.message, remembered)) for n, unit in enumerate(units))
         frames = [Frame(number, row, True) for number, row in rows if row is not None]
     else:
-        frames = [Frame(number, row, True) for number, row in remembered.rows.items()]
+        sure, known = remembered.sure, remembered.rows.items()
+        frames = [*sure, *(Frame(n, row, True) for n, row in islice(known, len(sure), None))]
     for message, numbers in together.items():
         for number, row in _candidates(numbers, units, rules, draw):
             frames.append(Frame(number, row, False, message < epoch.start))

@@ -12,6 +12,7 @@ from typing import Final
 from msgspec import Struct
 
 from policies.conversation import Address, Message, Piece, Strand
+from policies.past import NONE, Past
 from proxy.dialects.facts import Facts
 from proxy.json_known import Source
 from proxy.json_spans import array_spans
@@ -24,7 +25,7 @@ LEAST: Final = 16 * 1024
 _HEAD: Final = 512  # bytes by which the list of last time is found
 _GROWN: Final = 8  # a body is kept anew when it has grown by one part in so many
 _CHUNK: Final = 64 * 1024
-_ITEM: Final = 900  # bytes that one item takes beside its own
+_ITEM: Final = 1800  # bytes that one item takes beside its own, with what is known of it
 
 
 class Beginning(Struct, frozen=True, eq=False):
@@ -39,20 +40,22 @@ class Beginning(Struct, frozen=True, eq=False):
     facts: tuple[Facts, ...]
     messages: tuple[Message, ...]
     pieces: tuple[Piece, ...]
+    past: Past
 
 
 Beginnings = Memory[bytes, Beginning]
 
 
 class Shared(Struct, frozen=True, eq=False):
-    """The first items of a list that are known: where they lie in the body at hand. `messages` and
-    `pieces`, where the whole body began alike."""
+    """The first items of a list that are known: where they lie in the body at hand. `messages`,
+    `pieces` and `past`, where the whole body began alike."""
 
     spans: Sequence[tuple[int, int]] = ()
     digests: Sequence[bytes] = ()
     facts: Sequence[Facts] = ()
     messages: Sequence[Message] = ()
     pieces: Sequence[Piece] = ()
+    past: Past = NONE
 
 
 def known(body: bytes, list_key: str, beginnings: Beginnings) -> Known | None:
@@ -73,11 +76,11 @@ def known(body: bytes, list_key: str, beginnings: Beginnings) -> Known | None:
 
 def shared(node: Node, beginnings: Beginnings) -> Shared:
     """What the list `node` has in common with the one that began alike last time."""
-    old = beginnings.get(_key(node)) if _worth_it(node) else None
+    old = beginnings.get(_key(node)) if worth_it(node) else None
     if old is None:
         return Shared()
     if old.known is node.source.known:
-        return Shared(old.known.spans, old.digests, old.facts, old.messages, old.pieces)
+        return Shared(old.known.spans, old.digests, old.facts, old.messages, old.pieces, old.past)
     start, end = node.span
     moved = start - old.known.start
     same = _common(old.known, node.source.body, start, end)
@@ -90,11 +93,15 @@ def shared(node: Node, beginnings: Beginnings) -> Shared:
 
 
 def remember(
-    node: Node, facts: Sequence[Facts], messages: Sequence[Message], beginnings: Beginnings
+    node: Node,
+    facts: Sequence[Facts],
+    messages: Sequence[Message],
+    beginnings: Beginnings,
+    past: Past = NONE,
 ) -> None:
     """Keep the list `node` with the facts of all its items, which are `messages`, but for the last,
-    for next time."""
-    here = node.item_spans() if _worth_it(node) else []
+    for next time; with them the `past` that is among these."""
+    here = node.item_spans() if worth_it(node) else []
     if len(here) < 2:
         return
     spans = tuple(here[:-1])
@@ -108,6 +115,7 @@ def remember(
         tuple(facts[:-1]),
         tuple(messages[:-1]),
         tuple(_pieces(raw, spans, messages)),
+        past,
     )
     # The facts are in their own memory as well; here they are held on to, so they count.
     beginnings.renew(_key(node), old, 3 * len(raw) + _ITEM * len(here))
@@ -116,7 +124,7 @@ def remember(
 def passed(node: Node | None, beginnings: Beginnings) -> None:
     """Keep how the body began, up to the last item of its list `node`, where nobody looks into it:
     nothing is known of its items then but that they can be read."""
-    if node is None or not _worth_it(node):
+    if node is None or not worth_it(node):
         return
     source, old = node.source, beginnings.get(_key(node))
     serves = old is not None and old.known is source.known
@@ -125,7 +133,7 @@ def passed(node: Node | None, beginnings: Beginnings) -> None:
     spans = array_spans(source.scan, *node.span) if node.kind is Kind.ARRAY else []
     if len(spans) > 1:
         known = Known(source.body[: spans[-1][0]], node.offset, ())
-        begun = Beginning(known, len(source.body), (), (), (), (), ())
+        begun = Beginning(known, len(source.body), (), (), (), (), (), NONE)
         beginnings.renew(_key(node), begun, len(known.raw) + _ITEM)
 
 
@@ -141,7 +149,8 @@ def _strands(raw: bytes, address: Address, start: int, end: int) -> tuple[Strand
     return Node(Source(raw, raw), address, start, end).strands()
 
 
-def _worth_it(node: Node) -> bool:
+def worth_it(node: Node) -> bool:
+    """Whether the list `node` is one to remember."""
     start, end = node.span
     # A body with a shadow is rare, and its items are not where its bytes say alone.
     return end - start >= LEAST and node.source.scan is node.source.body

@@ -4,13 +4,16 @@ Owns the making of framed messages and the memory of finished ones. It must not 
 dialect has, nor how a frame is written: `wrap_untrusted` alone makes frames.
 """
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from copy import copy
+from dataclasses import dataclass
 from hashlib import sha256
+from operator import attrgetter
 from typing import Any
 
 from policies.conversation import Address, Conversation, Unit
-from policies.decision import Claimed, Decision, FrameRow
+from policies.decision import Claimed, Decision, Frame, FrameRow
 from policies.envelope import wrap_untrusted
 from proxy.dialects.cutting import Opening, taken_out
 from proxy.dialects.placing import Edit, left_out
@@ -21,6 +24,7 @@ from proxy.lazyjson import Document, Node, Replace, dump, read, splice
 from proxy.memory import Memory
 
 _Framing = tuple[Unit, FrameRow]
+_UNIT = attrgetter("unit")
 _DEPTH = 2  # of the address of a message: its list, its index
 _ENTRY = 300  # key, slot and bytes object of one finished message
 _PART = 300  # what one frame adds to the key
@@ -30,6 +34,14 @@ PLAIN = Opening("text")
 Finished = Memory[bytes, tuple[Sequence[_Framing], bytes]]
 """Digest of a client's message, and of what else is done to it → how its units were framed last,
 and the message as it left."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Cuts:
+    """The framed messages of a past, as they leave, and the rows of their units by number."""
+
+    cuts: tuple[Cut, ...] = ()
+    rows: Sequence[tuple[int, FrameRow | None]] = ()
 
 
 def rendered(
@@ -47,12 +59,14 @@ def rendered(
     A message that was framed alike before is taken from `finished` whole. Raises
     `Refused("framing-failed")` when a unit cannot be framed with the row it was given.
     """
+    known = _known_cuts(conversation, decision, claimed)
+    cuts = [*known.cuts]
     by_message: dict[int, list[_Framing]] = {}
-    for frame in decision.frames:
+    for frame in decision.frames[len(known.rows) :]:
         unit = conversation.units[frame.unit]
         framing = unit, _known(claimed.rows.get(frame.unit))
         by_message.setdefault(unit.message, []).append(framing)
-    cuts: list[Cut] = []
+    settled, past = len(cuts), conversation.past
     told = ""
     if (cut := decision.cut) is not None and cut.cuts:
         cuts += taken_out(document, conversation, cut, finished)
@@ -73,7 +87,29 @@ def rendered(
             raw = opening.before(raw, before) if before else raw
             finished.renew(about, (framings, raw), len(raw) + _ENTRY + _PART * len(framings))
         cuts.append((*node.span, raw))
+        settled += index < past.messages
+    if len(known.cuts) < settled:
+        count = bisect_left(decision.frames, past.units, key=_UNIT)
+        past.keep(_Cuts, _Cuts(tuple(cuts[:settled]), _rows(decision.frames[:count], claimed)))
     return splice(document, (*edits, *left_out(decision)), cuts)
+
+
+def _known_cuts(conversation: Conversation, decision: Decision, claimed: Claimed) -> _Cuts:
+    """What of the history was framed before, with the very rows of now. Where the body begins so
+    again, all of it lies where it lay."""
+    for past in (conversation.past, conversation.before):
+        known: _Cuts | None = past.kept.get(_Cuts)
+        if known is not None:
+            frames = decision.frames[: len(known.rows)]
+            # SECURITY: a unit is framed with the row that is claimed now, or framed anew.
+            if _rows(frames, claimed) == known.rows:
+                return known
+    return _Cuts()
+
+
+def _rows(frames: Sequence[Frame], claimed: Claimed) -> list[tuple[int, FrameRow | None]]:
+    numbers = [*map(_UNIT, frames)]
+    return [*zip(numbers, map(claimed.rows.get, numbers), strict=True)]
 
 
 def node_at(node: Node, way: Address) -> Node:

@@ -8,8 +8,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from policies.conversation import Address, Conversation, Message, Piece, Strand, ToolCall, Unit
-from proxy.dialects.beginnings import remember, shared
+from policies.conversation import (
+    Address,
+    Conversation,
+    Message,
+    Piece,
+    Run,
+    Strand,
+    ToolCall,
+    Unit,
+)
+from policies.past import NONE, Past
+from proxy.dialects.beginnings import remember, shared, worth_it
 from proxy.dialects.facts import Facts, FactStore, Found
 from proxy.dialects.notes import Notes
 from proxy.dialects.opened import Opened, opened
@@ -55,8 +65,9 @@ class Reading:
 @dataclass(slots=True)
 class _Seen:
     """What the walk gathers: `facts` with something notable, `said` those of the messages, which
-    are `listed`, `prompt` what a string in their place says, `words` what messages
-    say that were asked."""
+    are `listed`, `prompt` what a string in their place says, `words` what messages say that were
+    asked. `before`: what of them was walked over earlier, `fresh`: enough is new to remember all of
+    them, `first`: number of their piece."""
 
     pieces: list[Piece] = field(default_factory=list)
     messages: list[Message] = field(default_factory=list)
@@ -65,6 +76,18 @@ class _Seen:
     listed: Node | None = None
     prompt: Said = ()
     words: dict[int, Said] = field(default_factory=dict)
+    before: Past = NONE
+    fresh: bool = False
+    first: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Walked:
+    """What a walk over messages has found, and the names that were given by then."""
+
+    runs: tuple[Run, ...]
+    units: tuple[Unit, ...]
+    names: "_Names"
 
 
 def view(document: Document, reading: Reading, store: FactStore) -> Conversation:
@@ -87,8 +110,7 @@ def view(document: Document, reading: Reading, store: FactStore) -> Conversation
         elif key == "stream" and node.raw != b"null":
             stream = node.raw == b"true"
     start = leading(seen.messages)
-    spoken = [facts.spoken for facts in seen.said]
-    runs = runs_of(seen.messages, spoken, start)
+    runs, units, past = _walked(seen, reading, store, start)
     facts = seen.facts
     return Conversation(
         reading.dialect,
@@ -97,7 +119,7 @@ def view(document: Document, reading: Reading, store: FactStore) -> Conversation
         tuple(seen.messages),
         runs,
         turn_of(runs, start),
-        tuple(_units(seen, reading)),
+        units,
         tuple(dict.fromkeys(name for _, fact in facts for name in fact.tools)),
         tuple(seen.pieces),
         tuple(base + way for base, fact in facts for way in fact.opaque),
@@ -110,6 +132,8 @@ def view(document: Document, reading: Reading, store: FactStore) -> Conversation
         tuple(dict.fromkeys(pair for _, fact in facts for pair in fact.leans)),
         notes=reading.notes(model),
         leaning=tuple((base + way, pair) for base, fact in facts for way, pair in fact.leaning),
+        past=past,
+        before=seen.before,
     )
 
 
@@ -178,8 +202,8 @@ def _messages(node: Node, reading: Reading, store: FactStore, seen: _Seen) -> No
     for message, facts in zip(seen.messages, seen.said, strict=True):
         if facts.notable:
             seen.facts.append((message.address, facts))
-    if len(new) > 1:
-        remember(node, seen.said, seen.messages, store.beginnings)
+    seen.before, seen.fresh = common.past, len(new) > 1 and worth_it(node)
+    seen.first = len(seen.pieces) - count
 
 
 def _read(new: Mapping[bytes, Node], reading: Reading, store: FactStore) -> dict[bytes, Facts]:
@@ -215,16 +239,46 @@ def _words(seen: _Seen, index: int) -> tuple[Strand, ...]:
     return tuple(Strand(message.address + one.address, one.text) for one in found)
 
 
-def _units(seen: _Seen, reading: Reading) -> Iterator[Unit]:
-    """The units in the order of the body, each with the name of the tool that it comes from."""
-    last_spoken = max((i for i, facts in enumerate(seen.said) if facts.spoken), default=-1)
-    names = _Names(reading.named)
-    for message, facts in zip(seen.messages, seen.said, strict=True):
+def _walked(
+    seen: _Seen, reading: Reading, store: FactStore, start: int
+) -> tuple[tuple[Run, ...], tuple[Unit, ...], Past]:
+    """The runs from message `start` on, the units, and how much of both will be there next time if
+    the body begins so again: nothing that follows changes what the model has answered."""
+    before = seen.before
+    old: _Walked = before.kept.get(_Walked) or _Walked((), (), _Names(reading.named))
+    spoken = [facts.spoken for facts in seen.said]
+    runs = (*old.runs, *runs_of(seen.messages, spoken, max(start, before.messages)))
+    last = _last(spoken, len(spoken))
+    settled = _last(spoken, len(spoken) - 1) + 1 if seen.fresh else before.messages
+    names, units = old.names.copy(), [*old.units]
+    if settled > before.messages:
+        units += _units(seen, names, range(before.messages, settled), last)
+    count, then = len(units), names.copy() if seen.fresh else names
+    units += _units(seen, names, range(settled, len(spoken)), last)
+    if not seen.fresh or seen.listed is None:
+        return runs, tuple(units), before if before is not NONE else Past()
+    done = tuple([run for run in runs if run.stop <= settled])
+    past = Past(settled, len(done), count, seen.first)
+    past.keep(_Walked, _Walked(done, tuple(units[:count]), then))
+    remember(seen.listed, seen.said, seen.messages, store.beginnings, past)
+    return runs, tuple(units), past
+
+
+def _last(spoken: Sequence[bool], stop: int) -> int:
+    """The last message before `stop` that is output of the model, -1 if there is none."""
+    return next((index for index in range(stop - 1, -1, -1) if spoken[index]), -1)
+
+
+def _units(seen: _Seen, names: "_Names", numbers: range, last: int) -> Iterator[Unit]:
+    """The units in the order of the body, each with the name of the tool that it comes from. `last`
+    is the newest output of the model."""
+    for number in numbers:
+        message, facts = seen.messages[number], seen.said[number]
         if message.calls:
             names.called(message)
         if facts.found:
             tools = names.all_of(facts.found)
-            yield from facts.units(message, tools, answered=message.index < last_spoken)
+            yield from facts.units(message, tools, answered=number < last)
         if message.answers:
             names.answered(len(message.answers))
 
@@ -237,6 +291,12 @@ class _Names:
         self._by_id: dict[str, str] = {}
         self._open: Sequence[ToolCall] = ()
         self._place = 0
+
+    def copy(self) -> "_Names":
+        """The same, to go on from."""
+        other = _Names(self._named)
+        other._by_id, other._open, other._place = dict(self._by_id), self._open, self._place
+        return other
 
     def called(self, message: Message) -> None:
         for call in message.calls:

@@ -63,6 +63,37 @@ def test_what_is_known_is_not_opened(screen):
     assert set(opened.opened) == {("messages", 2), ("messages", 3)}
 
 
+def test_one_mark_stands_for_one_history(screen):
+    """A history that was clean is not looked at piece by piece; neither another one of the same
+    length, nor another credential, nor one in which something was found has its mark."""
+    opened = Opened()
+    texts, own = ("one", "two", "three"), Own.of([KEY])
+    clean = screen_outbound(messages(opened, *texts), screen, set(), past=(0, 2)).clean
+    whole = {mark for mark in clean if mark.startswith(b"whole")}
+    assert len(whole) == 1
+    opened.opened.clear()
+    again = screen_outbound(messages(opened, *texts), screen, whole, past=(0, 2))
+    assert opened.opened == [("messages", 2), ("messages", 1)]
+    assert (again.verdict, len(again.screened.digests)) == (Allow(), 3)
+    for others in (("one", f"two {SECRET}", "three"), (SECRET, "two", "three")):
+        other = screen_outbound(messages(opened, *others), screen, whole, past=(0, 2))
+        assert isinstance(other.verdict, BlockFallBackLocal)
+        assert not any(mark.startswith(b"whole") for mark in other.clean)
+    with_key = ("one", f"two {KEY}", "three")
+    clean = screen_outbound(messages(opened, *with_key), screen, set(), past=(0, 2)).clean
+    result = screen_outbound(messages(opened, *with_key), screen, set(clean), own=own, past=(0, 2))
+    assert isinstance(result.verdict, BlockFallBackLocal)
+
+
+def test_a_seam_behind_a_known_history_is_looked_at(screen):
+    """Its last messages may hold the beginning of what goes on in the next one."""
+    pieces = short("fine", SECRET[:4], SECRET[4:8])
+    clean = set(screen_outbound(pieces, screen, set(), past=(0, 3)).clean)
+    pieces = short("fine", SECRET[:4], SECRET[4:8], SECRET[8:])
+    result = screen_outbound(pieces, screen, clean, past=(0, 3))
+    assert isinstance(result.verdict, BlockFallBackLocal)
+
+
 def test_marks_are_good_for_one_version(screen):
     """Other rules or another deny corpus read everything again."""
     opened = Opened()

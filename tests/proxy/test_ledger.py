@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from policies.conversation import Conversation, Message, Origin, Run, Unit
 from policies.decision import Decision, Frame, FrameRow, Leg, Placed, Remembered, Turn
+from policies.past import NONE, Past
 from policies.pins import Pins
 from policies.settings import Envelope, ToolRule
 from proxy import ledger as ledgers
@@ -410,6 +411,43 @@ async def test_memory_asks_the_store_once_a_day() -> None:
     now[0] += 1801
     await ledger.recall("laptop", turn)
     assert store.reads == [(1, 2), (1, 2)]
+
+
+def grown(units: int, past: Past, before: Past) -> Conversation:
+    """A history of results, all but the last of them answered."""
+    many = [
+        dataclasses.replace(UNIT, call=f"call_{n}", message=n, answered=n < units - 1)
+        for n in range(units)
+    ]
+    return dataclasses.replace(conversation(*many), past=past, before=before)
+
+
+async def test_what_is_sure_of_a_history_is_what_the_store_says() -> None:
+    """While it grows, for another client, once a day, and when memory lacks a row of it."""
+    now = [0.0]
+    store = Watched()
+    ledger = Ledger(store, KEY, clock=lambda: now[0])
+    before, pasts = NONE, [Past(messages=n, units=n) for n in range(8)]
+    for units in range(1, 8):
+        turn = grown(units, pasts[units - 1], before)
+        seen = await ledger.recall("laptop", turn)
+        assert seen.rows == {number: row(number) for number in range(units - 1)}
+        assert [*seen.rows] == sorted(seen.rows)
+        assert seen.sure == tuple(Frame(n, row(n), True) for n in range(units - 1))
+        decision = framed([row(n) for n in range(units)], seen.rows)
+        await ledger.claim("laptop", turn, begun(decision) if units == 1 else decision)
+        before = pasts[units - 1]
+    assert (await ledger.recall("phone", turn)).rows == {}
+    reads = len(store.reads)
+    now[0] = DAY + 1
+    for _ in range(2):
+        again = await ledger.recall("laptop", turn)
+        assert again.rows == {number: row(number) for number in range(7)}
+    assert (len(again.sure), len(store.reads)) == (6, reads + 1)
+    lost = Ledger(store, KEY, most_hits=3)
+    for _ in range(2):
+        assert (await lost.recall("laptop", turn)).rows == again.rows
+    assert (await lost.recall("laptop", turn)).sure == ()
 
 
 async def test_pins_that_cannot_be_read_are_a_refusal() -> None:

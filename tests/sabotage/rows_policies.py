@@ -36,6 +36,12 @@ SCREEN_AND_PROOF = (
     ),
     line(
         "policies/egress.py",
+        "it names each piece and each reader",
+        "policies/test_egress.py::test_one_mark_stands_for_one_history",
+        Cut('sha256(b"".join(digests)).digest()', 'b""'),
+    ),
+    line(
+        "policies/egress.py",
         "a screen that fails has read nothing",
         "sabotage/scenes.py::a_screen_that_fails_sends_nothing",
         Cut("return failed", "return type(failed)()"),

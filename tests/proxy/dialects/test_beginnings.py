@@ -8,8 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from policies.conversation import Conversation, Message, Origin
+from policies.loops import polls, reads, repeats, rounds_of, same_result
 from proxy.dialects.anthropic_messages import AnthropicMessages
 from proxy.dialects.beginnings import LEAST, Beginnings, passed, remember, shared
+from proxy.identity import unit_ids
 from proxy.json_node import Node
 from proxy.lazyjson import Malformed, read
 from proxy.memory import Memory
@@ -20,8 +22,11 @@ STYLES: list[dict[str, Any]] = [{}, {"separators": (",", ":")}, {"indent": 1}]
 
 def message(number: int, size: int = 400) -> dict[str, Any]:
     if number % 2:
-        use = {"type": "tool_use", "id": f"t{number}", "name": "read", "input": {"n": number}}
+        name = "WRITE" if number % 23 == 0 else "read"
+        use = {"type": "tool_use", "id": f"t{number}", "name": name, "input": {"n": number % 4}}
         return {"role": "assistant", "content": [use]}
+    if number % 20 == 0:
+        return {"role": "user", "content": f"{number} go on"}
     text = f"{number} " + "word " * (size // 5)
     result = {"type": "tool_result", "tool_use_id": f"t{number - 1}", "content": text}
     return {"role": "user", "content": [result]}
@@ -35,7 +40,19 @@ def body(messages: list[Any], style: dict[str, Any]) -> bytes:
 def same(one: Conversation, two: Conversation) -> bool:
     strands = [[p.strands() for p in conversation.pieces] for conversation in (one, two)]
     said = [[c.said(m.index) for m in c.messages] for c in (one, two)]
-    return one == two and strands[0] == strands[1] and said[0] == said[1]
+    counts = [counted(conversation) for conversation in (one, two)]
+    return one == two and strands[0] == strands[1] and said[0] == said[1] and counts[0] == counts[1]
+
+
+def counted(conversation: Conversation) -> list[object]:
+    """What is worked out about a history, and carried over from its beginning."""
+    rounds = rounds_of(conversation)
+    numbers = {len(rounds), max(0, len(rounds) - 1), len(rounds) // 2, 0}
+    found: list[object] = [unit_ids(b"k" * 32, "c", conversation)]
+    for number in sorted(numbers):
+        found += [count(rounds, number) for count in (same_result, repeats, polls)]
+        found += [rounds.size(number), reads(rounds, number, str.isupper, "upper")]
+    return found
 
 
 EDITS = st.lists(

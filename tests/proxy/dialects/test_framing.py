@@ -95,6 +95,39 @@ def test_a_known_message_is_not_framed_again(counted: Counted) -> None:
     assert sent == render(OpenAIChat(), body("a", "b", "c"), *rows)
 
 
+def talk(turns: int) -> bytes:
+    """A history that is long enough to be remembered as a whole."""
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "go"}]
+    for turn in range(turns):
+        call = {"id": f"c{turn}", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+        messages.append({"role": "assistant", "tool_calls": [call]})
+        text = f"{turn} " + "word " * 300
+        messages.append({"role": "tool", "tool_call_id": f"c{turn}", "content": text})
+    return json.dumps({"messages": messages}).encode()
+
+
+def known_render(dialect: OpenAIChat, body: bytes, rows: dict[int, FrameRow]) -> bytes:
+    document = read(body, known=dialect.known(body))
+    frames = tuple(Frame(number, row, known=True) for number, row in sorted(rows.items()))
+    decision = Decision(Leg.CLOUD, frames)
+    return dialect.render(document, dialect.view(document), decision, Claimed(rows))
+
+
+def test_a_history_is_framed_as_it_is_claimed_now() -> None:
+    """While it grows, and with another row, or without one, in its middle."""
+    dialect = OpenAIChat()
+    rows = {number: FrameRow(f"{number:032x}", "f", intro=True) for number in range(20)}
+    for turns in (12, 13, 15, 20, 20, 12):
+        mine = {number: rows[number] for number in range(turns)}
+        fresh = known_render(OpenAIChat(), talk(turns), mine)
+        assert known_render(dialect, talk(turns), mine) == fresh
+    for other in (rows | {3: ROW}, {n: row for n, row in rows.items() if n != 3}):
+        for turns in (18, 20):
+            mine = {number: row for number, row in other.items() if number < turns}
+            fresh = known_render(OpenAIChat(), talk(turns), mine)
+            assert known_render(dialect, talk(turns), mine) == fresh
+
+
 @pytest.mark.parametrize(
     "other",
     [
