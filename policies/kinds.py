@@ -43,10 +43,10 @@ KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
         "forged-opening": Kind("run", "forged-opening"),
         # Loops and rates. A turn is told once for each level that it reaches.
         "read-loop": Kind("turn", "read-loop", "bounded"),
-        "read-loop-soft": Kind("turn"),
+        "read-loop-soft": Kind("turn", "read-loop-soft"),
         "read-loop-beyond": Kind("turn"),
         LONG_TURN: Kind("turn", "turn-limit", "bounded"),
-        "turn-limit-soft": Kind("turn"),
+        "turn-limit-soft": Kind("turn", "turn-limit-soft"),
         "turn-limit-beyond": Kind("turn"),
         "rate-soft": Kind("session", "rate-soft"),
         "rate-hard": Kind("session", "rate-hard"),

@@ -107,6 +107,22 @@ _ALL: Final = (
         {"what": "more than is allowed"},
     ),
     Notice(
+        "read-loop-soft",
+        TOLD,
+        "info",
+        "Tool calls may be going round in a circle: {what}.",
+        "Look what it is doing; it is stopped at the hard limit under `[limits]`.",
+        {"what": "the same again and again"},
+    ),
+    Notice(
+        "turn-limit-soft",
+        TOLD,
+        "info",
+        "A turn has gone on for long: {what}.",
+        "Look what it is doing; it is stopped at the hard limit under `[limits]`.",
+        {"what": "close to what is allowed"},
+    ),
+    Notice(
         "rate-soft",
         TOLD,
         "info",

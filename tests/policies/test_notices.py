@@ -23,7 +23,7 @@ CONTRACT = {
     504: "upstream-timeout",
     TOLD: """rate-soft cloud-while-home-up secrets-file-skipped config-invalid marker-leak adopted
         unknown-part unframed-part hidden-characters forged-opening refusals-untrusted
-        refusals-repeated turn-limit-repeated""",
+        refusals-repeated turn-limit-repeated read-loop-soft turn-limit-soft""",
 }
 STATUS = {code: status for status, codes in CONTRACT.items() for code in codes.split()}
 
