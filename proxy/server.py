@@ -207,7 +207,7 @@ async def _awaited(arriving: StreamReader, limit: int, idle: float) -> bytes:
             return b"".join(pieces)
         finally:
             patience.stop()
-            # Where the client has left, the error holds this frame, and a ring would hold the error.
+            # Where the client has left, the error holds this frame, and a ring holds the error.
             pieces.clear()
 
 
