@@ -199,11 +199,16 @@ def bare(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(framing, "wrap_untrusted", lambda field, text, **_: text)
 
 
+def unreadable(patch: pytest.MonkeyPatch) -> None:
+    for method in ("suspects", "findings"):
+        raising(Screen, method, RuntimeError("x"))(patch)
+
+
 LAPTOP = (ClientSettings("laptop", sha256(b"another token").hexdigest()),)
 
 CASES = [
     Case("egress-blocked", file=WALLET, requests=2),
-    Case("egress-ambiguous", breach=raising(Screen, "findings", RuntimeError("x"))),
+    Case("egress-ambiguous", breach=unreadable),
     Case("home-not-local", upstreams(at_home), redirecting),
     Case("home-unavailable", upstreams(lambda upstream: at_home(closed(upstream)))),
     Case("unknown-endpoint", under="/nope"),
