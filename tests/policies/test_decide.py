@@ -6,11 +6,13 @@ import pytest
 
 from policies import decide as deciding
 from policies.conversation import Conversation, Piece, Strand, Unit
+from policies.cut import Cut, Window
 from policies.decide import UNASKED, Watch, decide, looks_inside
-from policies.decision import Decision, Leg, Remembered
+from policies.decision import Decision, Leg, Refusal, Remembered
 from policies.pins import pinned_now
 from policies.screening import Screen
 from policies.settings import Egress, Envelope, Limits, Policies
+from policies.showing import Shown
 from proxy.demo.files import nsec
 from tests.policies.test_loops import letters, seen
 
@@ -221,3 +223,36 @@ def test_a_note_that_this_version_does_not_know_is_not_left_out() -> None:
     made = bounded("aab", Leg.CLOUD, followed={0: "a note of another version"})
     assert made.refusal is not None
     assert (made.refusal.code, made.screened, made.frames) == ("framing-failed", None, ())
+
+
+def shown(what: Shown | Refusal, seen: Conversation, screen: Screen = SCREEN) -> Decision:
+    return decide(
+        seen,
+        watch=Watch(screen, frozenset(), vouched=("r1",)),
+        remembered=Remembered({}),
+        policies=Policies(),
+        draw=lambda: "ab" * 16,
+        shown=what,
+    )
+
+
+def test_what_cannot_be_shown_to_be_minimal_does_not_leave() -> None:
+    """Whether that is known before anything is read or once it is: state that the upstream holds
+    may be the whole house, though its id is vouched for."""
+    whole = conversation("words")
+    no = Refusal("not-minimal")
+    assert shown(no, whole).refusal is no
+    leaning = replace(
+        whole, held=("previous_response_id",), leans=(("previous_response_id", "r1"),)
+    )
+    made = shown(Shown(Cut(Window("strict"), 0), None, leaning), leaning)
+    assert made.refusal is not None
+    assert (made.refusal.code, made.screened) == ("not-minimal", None)
+
+
+def test_what_is_cut_goes_with_the_decision() -> None:
+    """And what is to be remembered of the turn."""
+    whole, window = conversation("words"), Window("strict")
+    cut = Cut(window, 0)
+    made = shown(Shown(cut, window, whole), whole)
+    assert (made.refusal, made.cut, made.window) == (None, cut, window)

@@ -1,6 +1,7 @@
 """Rounds and their counts, read from bodies of all dialects."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 from policies.conversation import Conversation, ToolCall
 from policies.loops import polls, reads, repeats, rounds_of, same_result, signature
+from policies.past import Past
 from proxy.dialects import ALL
 from proxy.lazyjson import read
 from tests.scenes.turns import TURNS, Rounds, one
@@ -181,3 +183,15 @@ def test_only_what_is_asked_about_is_read(monkeypatch: pytest.MonkeyPatch) -> No
     rounds = rounds_of(seen("openai_chat", letters("abcdefghijklmnopqrstuvwxyz")))
     assert (same_result(rounds, 26), repeats(rounds, 26), polls(rounds, 26)) == (1, 0, 1)
     assert sorted(rounds._read) == [21, 22, 23, 24, 25]
+
+
+def test_of_a_past_every_count_of_rounds_has_its_size() -> None:
+    """What was worked out for all of a known beginning is not taken for a part of it, and a round
+    that was read before says the same again."""
+    whole = seen("openai_chat", letters("abcdefgh"))
+    fresh = rounds_of(whole)
+    past = Past(whole.runs[5].stop, 5)
+    for _ in range(2):
+        known = rounds_of(replace(whole, past=past))
+        assert [known.size(n) for n in range(9)] == [fresh.size(n) for n in range(9)]
+        assert [known[n] for n in range(8)] == [fresh[n] for n in range(8)]

@@ -12,6 +12,7 @@ from policies.cut import Cut, Window
 from policies.decision import Claimed, Screened
 from policies.drop_notice import build_drop_notice
 from policies.minimality import trimmed_digest
+from policies.proof_beginnings import Beginning
 from policies.proof_cut import Shortened, untold
 from policies.proof_plan import Planned
 from policies.proof_reading import ProofFailed
@@ -70,7 +71,11 @@ def screened(cut: Cut, came: list[Any]) -> Screened:
 
 
 def check(
-    cut: Cut, sent: list[Any], came: list[Any] = CAME, marks: dict[bytes, Mark] | None = None
+    cut: Cut,
+    sent: list[Any],
+    came: list[Any] = CAME,
+    marks: dict[bytes, Mark] | None = None,
+    begun: Beginning | None = None,
 ) -> Cleared:
     return prove(
         raw({"messages": sent}),
@@ -80,6 +85,7 @@ def check(
         claimed=Claimed({}),
         authored={"ours"},
         marks=marks or {},
+        begun=begun,
         planned=Planned(cut=cut, key="messages"),
     )
 
@@ -253,3 +259,45 @@ def test_anything_else_is_no_notice_before_what_came(sent: Any, came: Any) -> No
         untold(said("user", sent), said("user", came), NOTICE)
     with pytest.raises(ValueError, match="no notice"):
         untold("words", said("user", came), NOTICE)
+
+
+WORDS = [{"type": "text", "text": "early"}, {"type": "tool_use", "id": "c"}]
+
+
+def test_a_part_within_a_message_is_taken_out_and_put_back_by_nobody() -> None:
+    """The way to it leads through the message; where the plan names a part that is not there, the
+    proof does not guess."""
+    came = [CAME[1], said("assistant", WORDS), CAME[5]]
+    cut = Cut(Window("dialogue"), 2, frozenset(), {1: (("messages", 1, "content", 1),)}, {}, at=2)
+    short = Shortened(cut, "messages", json.dumps(came).encode(), 0)
+    left = short.left(said("assistant", [*WORDS]), 1, "messages[1]")
+    assert left == said("assistant", WORDS[:1])
+    with pytest.raises(ProofFailed):
+        short.left(said("assistant", WORDS[:1]), 1, "messages[1]")
+
+
+def test_behind_a_known_beginning_no_leading_messages_are_looked_for() -> None:
+    """What stands first there is not what stands first of all."""
+    rest = json.dumps([CAME[0], CAME[1]]).encode()
+    assert Shortened(replace(STRICT, turn=4, gone=frozenset()), "messages", rest, 3).start == 0
+
+
+def test_a_notice_in_another_form_is_no_proof() -> None:
+    """Where the planned notice has to stand, anything else is refused."""
+    sent = [CAME[0], CAME[1], SHORT, CAME[4], said("user", f"{NOTICE} second"), *CAME[6:]]
+    with pytest.raises(ProofFailed):
+        check(told(DIALOGUE), sent)
+
+
+def test_a_notice_in_a_known_beginning_is_not_asked_for_again() -> None:
+    """A later request of the turn, of which only the end is read, is proved like the first; without
+    the notice it does not begin as the first did, and is refused."""
+    cut, long = told(STRICT), said("tool", "line\n" * 5000, tool_call_id="c")
+    came = [*CAME[:7], long, CAME[6], CAME[7]]
+    sent = [CAME[0], said("user", NOTICE), *came[5:]]
+    begun = check(cut, sent, came).beginning
+    assert begun is not None
+    more = [CAME[6], CAME[7]]
+    assert check(cut, [*sent, *more], [*came, *more], begun=begun).body
+    with pytest.raises(ProofFailed):
+        check(cut, [sent[0], *sent[2:], *more], [*came, *more], begun=begun)

@@ -42,6 +42,16 @@ FOUND = block("tool_result", tool_use_id="c", content="found")
         ([said("system", "s"), said("user", "a"), said("assistant", "b"), said("user", "c")], 3),
         ([said("user", "a"), said("assistant", "b"), said("user", FOUND, TEXT)], 0),
         ([said("user", "a"), said("assistant", "b"), said("tool", "f")], 0),
+        ([said("user", "a"), said("assistant", "b"), said("tool", "f"), said("user", "c")], 0),
+        (
+            [
+                said("user", "a"),
+                block("function_call"),
+                block("function_call_output"),
+                said("user", "b"),
+            ],
+            0,
+        ),
         ([said("USER", "a"), said("Assistant", "b"), said("Function", "f")], 0),
         ([said("user", "a"), block("function_call"), block("function_call_output")], 0),
         ([said("user", "a"), {"id": "x"}, said("developer", "d"), said("user", "b")], 2),

@@ -26,7 +26,7 @@ def spent() -> float:
 
 def test_the_demo_passes_fast_and_prints_no_key() -> None:
     """Exit 0 with every check, nothing on standard error, and no more work than three times the
-    import of the SDKs that it plays with, which is under five seconds where that takes 1.6."""
+    import of the SDKs that it plays with: a measure that is slow where the machine is."""
     before = spent()
     subprocess.run([sys.executable, "-c", "import anthropic, ollama, openai"], check=True)
     imports = spent() - before

@@ -271,3 +271,38 @@ def test_the_sieve_lets_go_what_is_clean_and_nothing_else(screen):
     assert screen.findings(alone, kept[40]) == screen.findings(alone) != ()
     assert screen.findings(split, kept[41]) == screen.findings(split) != ()
     assert screen.meeting([(["a"], ["b"]), ([held[:30]], [held[30:]])]) == {1}
+
+
+@pytest.mark.parametrize("language", ["english", "japanese"])
+def test_the_sieve_keeps_words_of_a_list_wherever_they_stand(screen, language):
+    """Twelve in a row, among ordinary texts, in the letters of any list."""
+    words = Mnemonic(language).to_mnemonic(bytes(range(11, 27)))
+    plain = [(Strand(("messages", n, "content"), f"line {n} of a text\n" * 9),) for n in range(9)]
+    held = (Strand(("messages", 9, "content"), words),)
+    kept = screen.suspects([*plain, held, *plain])
+    assert 9 in kept
+    assert screen.findings(held, kept[9]) == screen.findings(held) != ()
+
+
+def test_the_sieve_keeps_long_runs_and_goes_on_behind_them(screen):
+    """Each of several, with ordinary text between them."""
+    run, plain = "QUJD" * 1200, "one line of a text\n" * 400
+    texts = [run, plain, run, plain, plain, run + " \\u0041 " + run, plain, plain]
+    kept = screen.suspects([(Strand(("messages", n), text),) for n, text in enumerate(texts)])
+    assert {0, 2, 5} <= set(kept)
+    assert 7 not in screen.suspects([(Strand(("messages", 7), plain),)] * 8)
+
+
+def test_the_sieve_keeps_all_beside_a_denied_value_or_a_field_of_data():
+    """A value of the secrets folder may lie anywhere in what was joined; a field named `data` may
+    be a picture, which the fields beside it explain."""
+    denied = Screen.build({"a": b"what nobody may read at all"})
+    texts = ["a line", "it says what nobody may read at all, here"]
+    assert 1 in denied.suspects([(Strand(("m", n), text),) for n, text in enumerate(texts)])
+    piece = (
+        Strand(("m", "data"), "data", is_key=True),
+        Strand(("m", "data"), "a line"),
+        Strand(("m", "type"), "type", is_key=True),
+        Strand(("m", "type"), "image/png"),
+    )
+    assert denied.suspects([piece]) == {0: {1, 3}}
