@@ -161,6 +161,8 @@ def _left_out(message: Message, stay: _Stay, spans: Sequence[Address]) -> _Out:
     staying = {half.way for half in stay.halves}
     for half in stay.halves:
         ways.pop(half.holder, None)
+    for way, _ in emptied:
+        ways.pop(way, None)  # what is exchanged is not left out as well
     holders = {half.holder for half in stay.halves}
     for half in message.halves:
         if half.holder in holders and half.way not in staying:

@@ -180,7 +180,7 @@ def allowlist(tree: Mapping[str, Any], mode: str, strategy: str = "drop") -> All
     texts: set[str] = set()
     if mode == "dialogue":
         earlier = (message for message in listed[start:begin] if _speaks(message))
-        texts = {text for message in earlier for text, _ in _with_parts(message) if text}
+        texts = {text for message in earlier for text in _words(message) if text}
     return Allowlist(mode, strategy == "elide", texts, len(listed) - begin)
 
 
@@ -228,6 +228,16 @@ def _with_parts(message: Mapping[str, Any]) -> Iterator[tuple[str | None, Any]]:
         yield None, content
     if isinstance(refusal := message.get("refusal"), str):
         yield refusal, refusal
+
+
+def _words(message: Mapping[str, Any]) -> Iterator[str]:
+    """The texts in what is said, whatever stands beside them, which does not leave with them."""
+    for text, part in _with_parts(message):
+        bare = text
+        if text is None and isinstance(part, Mapping):
+            bare = part.get(_PARTS.get(str(part.get("type")), ""))
+        if isinstance(bare, str):
+            yield bare
 
 
 def _text(part: Any) -> str | None:
@@ -283,7 +293,7 @@ def _emptied_item(item: Mapping[str, Any]) -> bool:
             return bool(given == "")
         case {"type": "function_call_output" | "custom_tool_call_output", "output": found}:
             return bool(found == RESULT)
-        case {"role": "tool", "content": found}:
+        case {"role": str(role), "content": found} if role.lower() == "tool":
             return bool(found == RESULT)
         case _:
             return False

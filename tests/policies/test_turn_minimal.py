@@ -104,6 +104,7 @@ ELIDED: list[Any] = [
     {"role": "assistant", "tool_calls": [{"type": "custom", "custom": {"input": ""}}]},
     {"role": "assistant", "content": "", "tool_calls": [{"function": {"arguments": {}}}]},
     {"role": "tool", "tool_call_id": "c", "content": RESULT},
+    {"role": "Tool", "tool_call_id": "c", "content": RESULT},
     block("function_call", call_id="c", name="read", arguments="{}"),
     block("custom_tool_call", call_id="c", name="exec", input=""),
     block("custom_tool_call_output", call_id="c", output=RESULT),
@@ -203,3 +204,13 @@ def test_what_is_not_minimal_is_named(mode: str, earlier: Any) -> None:
     """One message too many, or a text that nobody said."""
     with pytest.raises(NotMinimal, match=r"messages\[2\]"):
         assert_turn_minimal(outbound(earlier), allowlist(HISTORY, mode))
+
+
+def test_words_may_leave_without_what_stood_beside_them() -> None:
+    """Of a part with fields of its own only the text is in view, and it is what was said."""
+    cited = block("text", text="words", citations=[{"cited_text": "found"}])
+    came = {"messages": [said("user", "a"), said("assistant", cited, 5), said("user", "b")]}
+    sent = {"messages": [said("user", "a"), said("assistant", TEXT), said("user", "b")]}
+    assert_turn_minimal(sent, allowlist(came, "dialogue"))
+    with pytest.raises(NotMinimal):
+        assert_turn_minimal(came, allowlist(came, "dialogue"))

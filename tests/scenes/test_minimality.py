@@ -68,6 +68,28 @@ async def test_a_secret_in_another_turn_neither_leaves_nor_keeps_anything_home(
         assert stage.upstream.accepted == 0
 
 
+@pytest.mark.parametrize(("mode", "strategy"), CUTS)
+async def test_fields_that_nobody_knows_beside_a_call_do_not_leave(
+    mode: str, strategy: str
+) -> None:
+    """They are left out, and what is exchanged is exchanged once."""
+    call = {
+        "type": "custom_tool_call",
+        "call_id": "c1",
+        "name": "read_file",
+        **dict.fromkeys(("input", "output", "arguments", "result", "data"), "canary-of-the-attic"),
+    }
+    found = {"type": "custom_tool_call_output", "call_id": "c1", "output": "canary-of-the-cellar"}
+    body = BODIES["openai_responses"]("nothing", after=True)
+    body["input"][1:1] = [call, found]
+    async with staged(change=minimal(mode, strategy)) as stage:
+        answer = await stage.post(PATHS["openai_responses"], body)
+        assert answer.status == 200, answer.body
+        sent = json.loads(stage.upstream.requests[-1].body)
+        assert_turn_minimal(sent, allowlist(body, mode, strategy))
+        assert b"canary-of" not in b"".join(stage.upstream.received)
+
+
 async def test_a_secret_in_what_was_said_stays_home() -> None:
     """Words of earlier turns leave in dialogue, so they are read."""
     body = turned("openai_chat", "nothing")
