@@ -17,6 +17,9 @@ from proxy.lazyjson import Document, Kind, Node
 _OPAQUE = frozenset({"context", "images", "image", "mask"})
 """Members that hold token ids or pictures."""
 
+_FOLDED = "context"
+"""What Ollama's `/api/generate` gives and takes back: the talk so far, as token ids."""
+
 _TEXTS = frozenset({"input", "prompt", "suffix"})
 """Members that may hold token ids in place of text."""
 
@@ -58,6 +61,8 @@ class PlainText:
         stream = given.get("stream")
         streams = self.streams if stream is None or stream.raw == b"null" else stream.raw == b"true"
         leans = [(key, text) for key, node in members if key in _HELD and (text := _text(node))]
+        # SECURITY: nobody can say of token ids that they are the current turn alone.
+        folded = [node.address for key, node in members if key == _FOLDED and _opaque(key, node)]
         return Conversation(
             self.name,
             self.glance(document),
@@ -71,6 +76,7 @@ class PlainText:
             opaque=tuple(way for key, node in members for way in _opaque(key, node)),
             held=tuple(key for key, _ in leans),
             leans=tuple(leans),
+            folded=tuple(folded),
         )
 
     def render(

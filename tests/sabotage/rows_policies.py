@@ -323,6 +323,12 @@ MINIMAL = (
         Cut('if window.mode == "off" or not seen.held:', "if True:"),
     ),
     line(
+        "proxy/dialects/plain_text.py",
+        "nobody can say of token ids",
+        "scenes/test_minimality.py::test_a_talk_that_is_folded_into_token_ids_does_not_leave",
+        Cut("if key == _FOLDED and", "if not key and"),
+    ),
+    line(
         "policies/drop_notice.py",
         "a name that is cut or cleaned",
         "policies/test_drop_notice.py::test_drop_notice_prints_only_granted_safe_names",

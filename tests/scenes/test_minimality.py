@@ -140,6 +140,23 @@ async def test_a_turn_that_went_on_at_home_is_cut_for_the_cloud(dialect: str) ->
         assert b"new finding" in arrived
 
 
+@pytest.mark.parametrize("mode", ["strict", "dialogue", "off"])
+async def test_a_talk_that_is_folded_into_token_ids_does_not_leave(mode: str) -> None:
+    """Of `context` nobody can show that it is this turn alone; without it, or with nothing in it,
+    the text leaves."""
+    body = {"model": "m", "prompt": "And now?", "context": [1, 2, 3]}
+    async with staged(change=minimal(mode)) as stage:
+        answer = await stage.post("/api/generate", body)
+        held = mode != "off"
+        assert answer.headers.get("x-transom-notice", "") == ("not-minimal" if held else "")
+        assert stage.upstream.accepted == (0 if held else 1)
+        for empty in ({}, {"context": []}, {"context": None}):
+            answer = await stage.post(
+                "/api/generate", {"model": "m", "prompt": "And now?", **empty}
+            )
+            assert answer.status == 200, answer.body
+
+
 async def test_more_than_the_cap_stays_home() -> None:
     """The oldest words go first; a turn that is too long by itself does not leave."""
     body = turned("openai_chat", "x", "y")
