@@ -54,7 +54,7 @@ class Cut:
     digests: Mapping[int, bytes] = field(default_factory=dict, repr=False)
     at: int = 0
     inside: bool = False
-    names: tuple[str, ...] = field(default=(), repr=False)
+    names: tuple[str, ...] = field(default=(), repr=False, compare=False)
 
     @property
     def cuts(self) -> bool:

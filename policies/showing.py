@@ -48,6 +48,7 @@ def show(
     if cut is None:
         return _no(UNDIVIDED)
     if known is None and cut.cuts:
+        cut = replace(cut, names=names_of(conversation, cut))
         window = replace(window, notice=_notice(conversation, cut))
         cut = replace(cut, window=window)
     seen = remaining(conversation, cut) if cut.cuts else conversation
@@ -151,7 +152,7 @@ def _notice(conversation: Conversation, cut: Cut) -> str:
         count=len(cut.gone),
         iteration=1 + rounds,
         strategy=cut.window.mode,
-        names=names_of(conversation, cut),
+        names=cut.names,
         granted=conversation.tools,
         spared=None if _needs_head(conversation, cut) else spared,
     )

@@ -13,6 +13,8 @@ from typing import Final, Literal
 
 import msgspec
 
+Works = Literal["agent", "chat", "library"]
+
 PLACE: Final = "<address>"
 """Stands for the node's address in `clients.toml`."""
 
@@ -51,6 +53,7 @@ class Recipe:
 
     id: str
     name: str
+    works: Works
     dialects: tuple[str, ...]
     tried: Literal["run", "documents"]
     checked_on: date
@@ -110,14 +113,15 @@ def listing(known: Sequence[Recipe]) -> str:
     )
 
 
-def words(recipe: Recipe) -> str:
-    """A filled-in recipe for a terminal."""
+def words(recipe: Recipe, more: Sequence[str] = ()) -> str:
+    """A filled-in recipe for a terminal, and what `more` is to be said of it."""
     lines = [recipe.name]
     for setting in recipe.settings:
         lines += ["", f"{setting.where}:", ""]
         lines += [f"    {line}".rstrip() for line in setting.text.split("\n")]
     if recipe.notes:
         lines += ["", *(f"- {note}" for note in recipe.notes)]
+    lines += ["", *more] if more else []
     return "\n".join([*lines, "", recipe.last_tried])
 
 

@@ -26,7 +26,7 @@ from proxy.lazyjson import Document
 from proxy.outgoing import Outgoing, Request, Workshop, open_body
 from proxy.owner import Case, Owner
 from proxy.relayed import Listener, Relayed
-from proxy.routes import choose
+from proxy.routes import Chosen, choose
 from proxy.undeclared import drop_undeclared_call
 from proxy.upstream import Outbound
 
@@ -73,7 +73,8 @@ class Errand:
         matched = self.admitted.match
         dialect = ALL[matched.endpoint.dialect]
         document, model = await self.house.workshop.apart.run(len(body), open_body, dialect, body)
-        upstream = self._choose(model)
+        chosen = self._choose(model)
+        upstream = chosen.upstream
         cloud = upstream.leg is Leg.CLOUD
         asked = Request(
             body,
@@ -85,6 +86,7 @@ class Errand:
             vouched=self.house.relayed.by(upstream.name),
             bounded=self._asks_model,
             met=self._met,
+            minimality=chosen.minimality,
         )
         outgoing = await self.house.workshop.prepare(asked, document)
         if self._asks_model:
@@ -155,7 +157,7 @@ class Errand:
 
     async def _bare(self) -> Answer:
         """No body comes with it; headers, ids and the query are read all the same."""
-        upstream = self._choose("")
+        upstream = self._choose("").upstream
         if upstream.leg is Leg.LOCAL:
             return await self._send(upstream, b"", "")
         self._heed(self.house.workshop.beside(self._beside(), self._credentials()))
@@ -178,20 +180,19 @@ class Errand:
 
     async def _unread(self, body: bytes) -> Answer:
         endpoint = self.admitted.match.endpoint
-        upstream = self._choose("")
+        upstream = self._choose("").upstream
         if upstream.leg is Leg.CLOUD or endpoint.leaves:
             self.line.know(leg=Leg.CLOUD.value)
             self._heed(self.house.workshop.beside(self._beside(), self._credentials()))
             return await self._send(upstream, unread(body, endpoint.group), "")
         return await self._send(upstream, body, "")
 
-    def _choose(self, model: str) -> UpstreamSettings:
+    def _choose(self, model: str) -> Chosen:
         family = self.admitted.match.endpoint.family
-        upstream = choose(
-            self.house.config, family=family, model=model, client=self.admitted.client
-        )
+        chosen = choose(self.house.config, family=family, model=model, client=self.admitted.client)
+        upstream = chosen.upstream
         self.line.know(upstream=upstream.name, model=model, leg=upstream.leg.value)
-        return upstream
+        return chosen
 
     async def _send(
         self, upstream: UpstreamSettings, parcel: Cleared | bytes, model: str

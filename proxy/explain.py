@@ -16,15 +16,15 @@ from policies.decide import looks_inside
 from policies.notices import summary, words
 from proxy import around
 from proxy.clean import CleanMarks
-from proxy.config import Config, UpstreamSettings
+from proxy.config import Config
 from proxy.dialects import ALL
 from proxy.endpoints import Treatment, match
 from proxy.errors import Refused
-from proxy.explained import Told, view_of
+from proxy.explained import Told, cut_of, view_of
 from proxy.ledger import Ledger
 from proxy.outgoing import Outgoing, Request, Workshop, look, open_body
 from proxy.refusals import said
-from proxy.routes import choose
+from proxy.routes import Chosen, choose
 from proxy.secrets_dir import SecretsDir
 from proxy.state import FrameStore, StateRefused, open_store
 from proxy.state.base import Claim, NoteClaim, Rows
@@ -98,8 +98,8 @@ async def _tell(config: Config, path: str, name: str | None, body: bytes) -> Tol
         matched = match("POST", path, {}, config.endpoints_open)
         dialect = ALL[matched.endpoint.dialect]
         document, model = open_body(dialect, body)
-        upstream = _upstream(config, name, matched.endpoint.family, model)
-        told.leg = upstream.leg
+        chosen = _chosen(config, name, matched.endpoint.family, model)
+        told.leg = chosen.upstream.leg
         async with _screens(config) as screens, _state(config) as store:
             try:
                 seen = look(dialect, document)
@@ -118,8 +118,18 @@ async def _tell(config: Config, path: str, name: str | None, body: bytes) -> Tol
             )
             beside = around.pieces((), matched.path, matched.query)
             answers = matched.endpoint.treatment is Treatment.CONVERSATION
-            asked = Request(body, dialect, upstream.leg, around=beside, bounded=answers)
-            _conclude(told, await workshop.prepare(asked, document), nonces, body)
+            asked = Request(
+                body,
+                dialect,
+                told.leg,
+                around=beside,
+                bounded=answers,
+                minimality=chosen.minimality,
+            )
+            outgoing = await workshop.prepare(asked, document)
+            if (cut := outgoing.decision.cut) is not None and cut.window.mode != "off":
+                told.cut = cut_of(cut, screens.current())
+            _conclude(told, outgoing, nonces, body)
     except Refused as no:
         told.refused(no.code, said(no))
     return told
@@ -138,10 +148,11 @@ def _conclude(told: Told, outgoing: Outgoing, nonces: _Nonces, body: bytes) -> N
         told.sent(nonces.hidden(outgoing.body), body, decision.observed)
 
 
-def _upstream(config: Config, name: str | None, family: str, model: str) -> UpstreamSettings:
+def _chosen(config: Config, name: str | None, family: str, model: str) -> Chosen:
     if name is None:
         return choose(config, family=family, model=model, client="")
-    return next(each for each in config.upstreams if each.name == name)
+    upstream = next(each for each in config.upstreams if each.name == name)
+    return Chosen(upstream, config.policies.minimality)
 
 
 @asynccontextmanager

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from policies.conversation import Conversation, Strand, Unit
+from policies.cut import Cut
 from policies.decision import Finding, Leg
 from policies.envelope import field_name
 from policies.provenance import trust_of
@@ -24,7 +25,8 @@ HIDDEN = "-"
 class Told:
     """`verdict`: `allow`, `block`, `refuse` (the request itself is no good), `local` (it stays on
     this node and is not screened). `words` are the notice's. `noted`: what is told and decides
-    nothing. `body`: what would leave; `changes`: how it differs from what the client sent."""
+    nothing. `cut`: what of the conversation would not leave. `body`: what would; `changes`: how it
+    differs from what the client sent."""
 
     leg: Leg | None = None
     verdict: str = "refuse"
@@ -35,6 +37,7 @@ class Told:
     frames: int = 0
     adopted: int = 0
     noted: tuple[Finding, ...] = ()
+    cut: Mapping[str, object] | None = None
     body: bytes | None = field(default=None, repr=False)
     changes: Sequence[str] = field(default=(), repr=False)
 
@@ -69,6 +72,7 @@ class Told:
             "noted": [{"kind": each.kind, "place": each.place} for each in self.noted],
             "frames": self.frames,
             "adopted": self.adopted,
+            "cut": self.cut,
             "view": self.view,
         }
         text = json.dumps(head)
@@ -83,6 +87,7 @@ class Told:
             *(f"found    {each.kind} at {each.place}" for each in self.findings),
             *(f"noted    {each.kind} at {each.place}" for each in self.noted),
             f"frames   {self.frames}, adopted {self.adopted}",
+            *([] if self.cut is None else _cut_lines(self.cut)),
             *(f"{name:8} {shown}" for name, value in self.view.items() for shown in _lines(value)),
         ]
         if self.goes:
@@ -90,13 +95,44 @@ class Told:
         return "\n".join(lines if self.body is None else [*lines, "", _text(self.body)])
 
 
+def cut_of(cut: Cut, screen: Screen) -> Mapping[str, object]:
+    """How much of the conversation is shown, and what is not: messages that are gone, those of
+    which something is, calls and results without their content, the tools whose results do not
+    leave, whether or not the model is told their names."""
+    window = cut.window
+    return {
+        "mode": window.mode,
+        "strategy": window.strategy,
+        "turn": cut.turn,
+        "gone": sorted(cut.gone),
+        "shortened": sorted(cut.trimmed),
+        "emptied": sorted(cut.emptied),
+        "tools": [_name(each, screen) for each in cut.names],
+        "told": window.notice,
+    }
+
+
+def _cut_lines(cut: Mapping[str, object]) -> list[str]:
+    parts = (f"{name} {_listed(cut[name])}" for name in ("gone", "shortened", "emptied", "tools"))
+    told = [f"told     {cut['told']}"] if cut["told"] else []
+    return [f"shows    {cut['mode']}, {cut['strategy']}; {'; '.join(parts)}", *told]
+
+
+def _name(text: str, screen: Screen) -> str:
+    """`text` in the shape of a tool's name, if it has it and holds no secret."""
+    safe = field_name(text) == text and not screen.findings([Strand(("tools",), text)])
+    return text if safe else HIDDEN
+
+
+def _listed(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) and value else "none"
+
+
 def view_of(conversation: Conversation, policies: Policies, screen: Screen) -> Mapping[str, object]:
     """The conversation as the policies see it, without a word of its text."""
 
     def name(text: str) -> str:
-        """`text` in the shape of a tool's name, if it has it and holds no secret."""
-        safe = field_name(text) == text and not screen.findings([Strand(("tools",), text)])
-        return text if safe else HIDDEN
+        return _name(text, screen)
 
     def unit(each: Unit) -> dict[str, object]:
         return {

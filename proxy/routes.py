@@ -1,23 +1,36 @@
-"""Which upstream a request goes to. Pure; it must not know how to reach one."""
+"""Which upstream a request goes to, and in which mode. Pure; it must not know how to reach one."""
 
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from typing import cast
 
+from policies.settings import Minimality, Mode
 from proxy.config import Config, RouteSettings, UpstreamSettings
 from proxy.errors import Refused
 
 
-def choose(config: Config, *, family: str, model: str, client: str) -> UpstreamSettings:
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Where a request goes, and how much of it is shown there."""
+
+    upstream: UpstreamSettings
+    minimality: Minimality
+
+
+def choose(config: Config, *, family: str, model: str, client: str) -> Chosen:
     """The first route that matches, else the first upstream in file order that speaks `family`.
 
     A route's empty pattern matches everything; patterns are globs, compared with case. A route to
     an upstream that does not speak `family` does not match. Raises `Refused("no-route")`.
     """
+    general = config.policies.minimality
     speakers = {up.name: up for up in config.upstreams if family in up.dialects}
     for route in config.routes:
         if route.upstream in speakers and _matches(route, family, model, client):
-            return speakers[route.upstream]
+            mode = cast(Mode, route.minimality or general.mode)
+            return Chosen(speakers[route.upstream], replace(general, mode=mode))
     for upstream in speakers.values():
-        return upstream
+        return Chosen(upstream, general)
     raise Refused("no-route", dialect=f" ({family})")
 
 

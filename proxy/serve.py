@@ -125,7 +125,8 @@ class _Desk:
             chosen = choose(self._node.config, family=family, model=model, client="")
         except Refused as no:
             return {"ok": False, "notice": no.code}
-        return {"ok": True, "upstream": chosen.name, "leg": chosen.leg.value}
+        upstream = chosen.upstream
+        return {"ok": True, "upstream": upstream.name, "leg": upstream.leg.value}
 
     async def _reload(self, asked: Facts) -> Facts:
         """Read the configuration again. A bad one keeps the old and says what is wrong with it."""

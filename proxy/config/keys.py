@@ -8,10 +8,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
-from policies.settings import Also, Answers, Egress, Envelope, Limits, RefusalRule, ToolRule
+from policies.settings import (
+    Also,
+    Answers,
+    Egress,
+    Envelope,
+    Limits,
+    Minimality,
+    RefusalRule,
+    ToolRule,
+)
 from proxy.config import shapes
 from proxy.config.addresses import Base
 from proxy.config.kinds import Kind, choice, duration, flag, many, pair, rate, size, whole
+from proxy.config.profiles import DEFAULT, PROFILES
 from proxy.config.shapes import Secret, help_of
 from proxy.endpoint_table import GROUPS
 
@@ -41,10 +51,9 @@ class Key(Generic[T_co]):
 VERSION: Final = Key("version", whole(1, 1), 1, "Version of this file's format.")
 PROFILE: Final = Key(
     "profile",
-    choice("private", "balanced", "relay"),
-    "relay",
+    choice(*PROFILES),
+    DEFAULT,
     "Set of defaults; a key that is written beats it.",
-    now=("relay",),
 )
 HOST: Final = Key(
     "listen.host",
@@ -105,6 +114,25 @@ REMINDER: Final = Key(
     choice("off", "request"),
     Envelope().reminder,
     help_of(Envelope, "reminder"),
+)
+MODE: Final = Key(
+    "minimality.mode",
+    choice("strict", "dialogue", "off"),
+    PROFILES[DEFAULT]["minimality.mode"],
+    help_of(Minimality, "mode"),
+)
+STRATEGY: Final = Key(
+    "minimality.strategy",
+    choice("drop", "elide", "home"),
+    Minimality().strategy,
+    help_of(Minimality, "strategy"),
+    now=("drop", "elide"),
+)
+MAX_CHARS: Final = Key(
+    "minimality.max_outbound_chars",
+    whole(0, 10**9),
+    Minimality().max_outbound_chars,
+    help_of(Minimality, "max_outbound_chars"),
 )
 LEDGER_KEEP: Final = Key(
     "ledger.keep",
@@ -190,12 +218,7 @@ SINGLE: Final[tuple[Key[object], ...]] = tuple(
         LEDGER_KEEP,
         SECRETS_DIR, ON_HIT, OPAQUE,
         ENVELOPE_ENABLED, REMINDER,
-        Key("minimality.mode", choice("strict", "dialogue", "off"), "off",
-            "How much of the conversation may leave.", now=("off",)),
-        Key("minimality.strategy", choice("drop", "elide", "home"), "drop",
-            "What makes a request minimal.", now=("drop",)),
-        Key("minimality.max_outbound_chars", whole(0, 10**9), 0,
-            "Most characters that may leave in one request; 0 is no cap.", now=(0,)),
+        MODE, STRATEGY, MAX_CHARS,
         *LIMITS,
         DROP_UNDECLARED,
         SESSION_HEADER, ENDPOINTS_OPEN, TAILNET,
@@ -254,6 +277,16 @@ ROUTE_UPSTREAM: Final = Key(
     "route.upstream", shapes.NAME, None, "Upstream that takes it.", required=True
 )
 
+ROUTE_PROFILE: Final = Key(
+    "route.profile", choice(*PROFILES), None, "Another profile for these requests."
+)
+ROUTE_MINIMALITY: Final = Key(
+    "route.minimality",
+    choice("strict", "dialogue", "off"),
+    None,
+    "Another minimality mode for these requests.",
+)
+
 CLIENT_NAME: Final = Key("client.name", shapes.NAME, None, "Name of the client.", required=True)
 CLIENT_TOKEN: Final = Key(
     "client.token_sha256",
@@ -296,10 +329,7 @@ ARRAYS: Final[Mapping[str, tuple[Key[object], ...]]] = {
     "route": (
         ROUTE_MODEL, ROUTE_CLIENT, ROUTE_DIALECT, ROUTE_UPSTREAM,
         Key("route.prefer", choice("local"), None, "Use the local model while it is up.", now=()),
-        Key("route.profile", choice("private", "balanced", "relay"), None,
-            "Another profile for these requests.", now=()),
-        Key("route.minimality", choice("strict", "dialogue", "off"), None,
-            "Another minimality mode for these requests.", now=()),
+        ROUTE_PROFILE, ROUTE_MINIMALITY,
     ),
     "client": (CLIENT_NAME, CLIENT_TOKEN),
     "tool": (

@@ -15,8 +15,11 @@ from policies.settings import (
     Egress,
     Envelope,
     Limits,
+    Minimality,
+    Mode,
     Policies,
     RefusalRule,
+    Strategy,
     ToolRule,
 )
 from proxy.config import keys
@@ -32,6 +35,7 @@ from proxy.config.model import (
     Timeouts,
     UpstreamSettings,
 )
+from proxy.config.profiles import DEFAULT, mode_of
 from proxy.config.reading import Effective, Reading, Row
 from proxy.config.sources import Document, find_file, read_document, read_overrides, state_folder
 from proxy.problems import Invalid
@@ -39,12 +43,13 @@ from proxy.problems import Invalid
 
 @dataclass(frozen=True, slots=True)
 class Examined:
-    """A valid configuration, the file it is from (None without one), and where each setting that
-    holds comes from."""
+    """A valid configuration, the file it is from (None without one), where each setting that holds
+    comes from, and whose defaults hold."""
 
     config: Config
     path: Path | None
     effective: tuple[Effective, ...]
+    profile: str = DEFAULT
 
 
 def load(path: Path | None, environ: Mapping[str, str]) -> Config:
@@ -60,7 +65,7 @@ def examine(path: Path | None, environ: Mapping[str, str]) -> Examined:
     overrides, wrong = read_overrides(environ)
     reading = Reading(document, overrides, list(wrong))
     reading.get(keys.VERSION)
-    reading.get(keys.PROFILE)
+    reading.profile = reading.get(keys.PROFILE)
     config = _build(reading, found.parent if found else Path(), environ)
     check(reading, config)
     reading.finish()
@@ -71,7 +76,9 @@ def examine(path: Path | None, environ: Mapping[str, str]) -> Examined:
         replace(item, value=config.state_url) if item.path == keys.STATE_URL.path else item
         for item in effective
     ]
-    return Examined(replace(config, inert=tuple(reading.inert)), found, tuple(effective))
+    return Examined(
+        replace(config, inert=tuple(reading.inert)), found, tuple(effective), reading.profile
+    )
 
 
 def _build(reading: Reading, folder: Path, environ: Mapping[str, str]) -> Config:
@@ -124,6 +131,11 @@ def _policies(reading: Reading) -> Policies:
         envelope=Envelope(reading.get(keys.ENVELOPE_ENABLED), rules, reminder, also),
         egress=Egress(on_hit, cast(Literal["allow", "home"], reading.get(keys.OPAQUE))),
         limits=_limits(reading, writes),
+        minimality=Minimality(
+            cast(Mode, reading.get(keys.MODE)),
+            cast(Strategy, reading.get(keys.STRATEGY)),
+            reading.get(keys.MAX_CHARS),
+        ),
         refusals=tuple(rule for _, rule, _ in tools),
         answers=Answers(reading.get(keys.DROP_UNDECLARED)),
     )
@@ -173,9 +185,16 @@ def _also(row: Row) -> Also | None:
 def _route(row: Row) -> RouteSettings | None:
     model, client = row.get(keys.ROUTE_MODEL), row.get(keys.ROUTE_CLIENT)
     dialect, upstream = row.get(keys.ROUTE_DIALECT), row.get(keys.ROUTE_UPSTREAM)
+    profile, minimality = row.get(keys.ROUTE_PROFILE), row.get(keys.ROUTE_MINIMALITY)
     if upstream is None or not row.sound:
         return None
-    return RouteSettings(model or "", client or "", dialect or "", upstream)
+    return RouteSettings(
+        model or "", client or "", dialect or "", upstream, minimality or _mode(profile)
+    )
+
+
+def _mode(profile: str | None) -> str:
+    return mode_of(profile) if profile else ""
 
 
 def _client(row: Row) -> ClientSettings | None:

@@ -53,12 +53,13 @@ class UpstreamSettings:
 @dataclass(frozen=True, slots=True)
 class RouteSettings:
     """Requests whose model and client match these globs, and whose dialect is this one, go to
-    `upstream`. Empty matches everything."""
+    `upstream`. Empty matches everything. `minimality`: their mode, empty for the general one."""
 
     model: str
     client: str
     dialect: str
     upstream: str
+    minimality: str = ""
 
 
 @dataclass(frozen=True, slots=True)

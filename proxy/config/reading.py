@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from proxy.config.keys import ARRAYS, SINGLE, Key
 from proxy.config.lines import Path
+from proxy.config.profiles import PROFILES
 from proxy.config.show import toml
 from proxy.config.sources import Document, Override
 from proxy.problems import Invalid, Problem, near, shown
@@ -28,25 +29,33 @@ class Effective:
 
 @dataclass(slots=True)
 class Reading:
-    """What was read so far, and what is wrong with it."""
+    """What was read so far, and what is wrong with it. `profile`: whose defaults hold."""
 
     document: Document
     overrides: Mapping[str, Override]
     problems: list[Problem] = field(default_factory=list)
     inert: list[str] = field(default_factory=list)
     effective: list[Effective] = field(default_factory=list)
+    profile: str = ""
     _rows: dict[str, list["Row"]] = field(default_factory=dict)
 
     def get(self, key: Key[T]) -> T:
         """The value of a setting that stands once; its default if what is written is no good."""
         way = tuple(key.path.split("."))
-        value, origin = key.default, "default"
+        value, origin = self._default(key)
         if override := self.overrides.get(key.path):
             value, origin = key.kind.parse(override.text), override.variable
         elif (found := _at(self.document.values, way)) is not None:
             value, origin = found, self.origin(way)
         taken = self.take(key, way, value, origin)
-        return key.kind.read(key.default) if taken is None else taken
+        return key.kind.read(self._default(key)[0]) if taken is None else taken
+
+    def _default(self, key: Key[T]) -> tuple[object, str]:
+        """What holds where nothing is written, and why: the profile says so, or the key."""
+        table = PROFILES.get(self.profile, {})
+        if key.path not in table:
+            return key.default, "default"
+        return table[key.path], f"profile {self.profile}"
 
     def rows(self, name: str) -> list["Row"]:
         """The tables of the array `name`, in file order; none if it is not an array of tables."""

@@ -93,6 +93,7 @@ def test_a_terminal_shows_settings_remarks_and_when_it_was_tried() -> None:
     recipe = Recipe(
         id="x",
         name="X",
+        works="agent",
         dialects=("openai",),
         tried="documents",
         checked_on=date(2026, 11, 29),

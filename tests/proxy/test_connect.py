@@ -92,3 +92,49 @@ def test_a_port_that_only_a_node_knows(house: Path, capsys: pytest.CaptureFixtur
     said = capsys.readouterr()
     assert said.out == ""
     assert said.err.endswith("hint: transom serve\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "client", "says"),
+    [
+        (
+            'profile = "private"',
+            "claude-code",
+            "(profile private): a cloud model sees your current",
+        ),
+        ('profile = "balanced"', "claude-code", "it reads files again after each new instruction"),
+        ('profile = "balanced"', "open-webui", "pictures, documents and search results"),
+        ('profile = "relay"', "openai", "the whole history"),
+        ('[minimality]\nmode = "strict"', "codex", '(minimality.mode = "strict"): '),
+        (
+            '[[route]]\nupstream = "claude"\nmodel = "x-*"\nprofile = "private"',
+            "codex",
+            "For models x-* it is strict.",
+        ),
+    ],
+)
+def test_it_says_what_the_profile_means_for_a_client(
+    house: Path, capsys: pytest.CaptureFixture[str], text: str, client: str, says: str
+) -> None:
+    """In words, with how to choose another; as JSON the mode as well."""
+    (house / "c.toml").write_text(text)
+    assert cli.run(["connect", "-c", str(house / "c.toml"), client]) == 0
+    said = capsys.readouterr().out
+    assert says in said
+    assert 'profile = "' in said.partition("To choose another: ")[2]
+    assert cli.run(["connect", "-c", str(house / "c.toml"), "--json", client]) == 0
+    told = json.loads(capsys.readouterr().out)["minimality"]
+    assert told["means"] in said
+    assert told["mode"] not in told["profiles"]
+
+
+def test_a_configuration_that_is_no_good_says_nothing_of_a_running_node(
+    house: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The node has another one: its address is told, and nothing that may not be so."""
+    running(monkeypatch, url="http://127.0.0.1:1", version="1")
+    (house / "c.toml").write_text("profile = 7")
+    monkeypatch.setenv("TRANSOM_CONFIG", str(house / "c.toml"))
+    assert cli.run(["connect", "codex"]) == 0
+    assert "How much leaves" not in capsys.readouterr().out
+    assert cli.run(["connect", "-c", str(house / "c.toml"), "codex"]) == 2

@@ -2,11 +2,13 @@
 
 import json
 
+from policies.conversation import Form
+from policies.cut import Cut, Window
 from policies.decision import Finding, Leg
 from policies.screening import Screen
 from policies.settings import Envelope, Policies, ToolRule
 from proxy.dialects import ALL
-from proxy.explained import Told, view_of
+from proxy.explained import Told, cut_of, view_of
 from proxy.lazyjson import read
 from tests.scenes.bodies import secret
 
@@ -90,3 +92,33 @@ def test_the_view_is_told_whole() -> None:
     ):
         assert line in lines.splitlines()
     assert not any(word in lines + told.as_json() for word in ("four", "no name", secret()))
+
+
+def test_what_is_cut_is_told() -> None:
+    """Which messages go, which are shortened or emptied, of which tools; no other name."""
+    cut = Cut(
+        Window("dialogue", "elide", notice="[dropped history — 1 earlier"),
+        5,
+        frozenset({3, 2}),
+        {1: (("messages", 1, "content", 0),)},
+        {4: ((("messages", 4, "content"), Form.RESULT),)},
+        names=("read", "no name", secret()),
+    )
+    told = Told(leg=Leg.CLOUD, cut=cut_of(cut, Screen.build()))
+    assert json.loads(told.as_json())["cut"] == {
+        "mode": "dialogue",
+        "strategy": "elide",
+        "turn": 5,
+        "gone": [2, 3],
+        "shortened": [1],
+        "emptied": [4],
+        "tools": ["read", "-", "-"],
+        "told": "[dropped history — 1 earlier",
+    }
+    text = told.as_text()
+    assert "shows    dialogue, elide; gone 2, 3; shortened 1; emptied 4; tools read, -, -" in text
+    assert "told     [dropped history" in text
+    nothing = Told(leg=Leg.CLOUD, cut=cut_of(Cut(Window("strict")), Screen.build())).as_text()
+    assert "gone none; shortened none; emptied none; tools none" in nothing
+    assert "told" not in nothing
+    assert json.loads(Told().as_json())["cut"] is None

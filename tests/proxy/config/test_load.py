@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from policies.decision import Leg
-from policies.settings import Also, Egress, Envelope, Policies, RefusalRule, ToolRule
+from policies.settings import Also, Egress, Envelope, Minimality, Policies, RefusalRule, ToolRule
 from proxy.config import (
     ClientSettings,
     Config,
@@ -260,26 +260,18 @@ def test_shapes_that_are_wrong(house: Path, text: str, problem: str) -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ('profile = "balanced"', 'profile: not in this version; write "relay"'),
         ("[owner]\nenabled = true", "owner.enabled: not in this version; write false"),
         (
             '[screen]\non_hit = "redact"',
             'screen.on_hit: not in this version; write "refuse" or "observe"',
         ),
         ('[screen]\non_hit = "home"', "screen.on_hit: not in this version"),
-        ('[minimality]\nmode = "dialogue"', 'minimality.mode: not in this version; write "off"'),
         ('[minimality]\nstrategy = "home"', "minimality.strategy: not in this version"),
-        (
-            "[minimality]\nmax_outbound_chars = 5",
-            "chars: not in this version; write 0",
-        ),
         ('[[route]]\nupstream="home"\nprefer="local"', "route[0].prefer: not in this version"),
-        ('[[route]]\nupstream="home"\nprofile="relay"', "route[0].profile: not in this version"),
-        (
-            '[[route]]\nupstream="home"\nminimality="off"',
-            "[0].minimality: not in this version",
-        ),
         ("[[envelope.also]]", "envelope.also[0].client: is missing"),
+        ('[minimality]\nmode = "ajar"', "minimality.mode: expected strict, dialogue or off"),
+        ('[[route]]\nupstream="home"\nminimality="x"', "[0].minimality: expected strict, dialogue"),
+        ('[[route]]\nupstream="home"\nprofile="x"', "route[0].profile: expected private, balanced"),
         ('profile = "paranoid"', "profile: expected private, balanced or relay"),
     ],
 )
@@ -403,3 +395,33 @@ def test_origins_of_settings_are_kept(house: Path) -> None:
     values = {item.path: item.value for item in examined.effective}
     assert values["state.url"] == f"sqlite://{house}/.local/state/transom/transom.db"
     assert len(origins) == len(examined.effective)
+
+
+@pytest.mark.parametrize(
+    ("profile", "mode"), [("private", "strict"), ("balanced", "dialogue"), ("relay", "off")]
+)
+def test_a_profile_expands_to_values_that_are_shown(house: Path, profile: str, mode: str) -> None:
+    """Each value that it stands for, and where it comes from; a written key beats it."""
+    file = house / "c.toml"
+    file.write_text(f'profile = "{profile}"\n')
+    examined = examine(file, {"HOME": str(house)})
+    assert examined.profile == profile
+    assert examined.config.policies.minimality == Minimality(mode)  # type: ignore[arg-type]
+    shown = {each.path: (each.value, each.origin) for each in examined.effective}
+    assert shown["minimality.mode"] == (mode, f"profile {profile}")
+    assert shown["minimality.strategy"] == ("drop", "default")
+    text = f'profile = "{profile}"\n[minimality]\nmode = "strict"\nstrategy = "elide"\n'
+    file.write_text(text + "max_outbound_chars = 7\n")
+    written = examine(file, {"HOME": str(house)}).config.policies.minimality
+    assert written == Minimality("strict", "elide", 7)
+    named = examine(file, {"HOME": str(house), "TRANSOM_MINIMALITY__MODE": "off"})
+    assert named.config.policies.minimality.mode == "off"
+
+
+def test_a_route_may_have_a_profile_or_a_mode(house: Path) -> None:
+    """The mode beats the profile; without either the general one holds."""
+    file = house / "c.toml"
+    rows = ('profile = "private"', 'profile = "private"\nminimality = "off"', "")
+    file.write_text("\n".join(f'[[route]]\nupstream = "home"\n{row}' for row in rows))
+    config = load(file, {"HOME": str(house)})
+    assert [route.minimality for route in config.routes] == ["strict", "off", ""]
