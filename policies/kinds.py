@@ -34,7 +34,6 @@ KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
     {
         # What a decision says.
         "truncated": Kind("turn", audited="truncated"),
-        "diverted": Kind("run", audited="diverted"),
         "cloud-while-home-up": Kind("run", "cloud-while-home-up", "escalated"),
         "egress-observed": Kind("run", audited="observed"),
         "adopted": Kind("turn", "adopted"),

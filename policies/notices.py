@@ -55,9 +55,9 @@ _ALL: Final = (
         "home-unavailable",
         503,
         "error",
-        "The local model {upstream} does not answer. Nothing was sent to a cloud instead.",
+        "The local model {upstream} does not answer: {reason}. Nothing was sent to a cloud.",
         "Start it (for Ollama: `ollama serve`) and try again.",
-        {"upstream": "at home"},
+        {"upstream": "at home", "reason": "no connection"},
     ),
     Notice(
         "home-not-local",

@@ -62,9 +62,12 @@ class Envelope:
 class Egress:
     """The screen over what is about to leave for a cloud model."""
 
-    on_hit: Literal["refuse", "observe"] = field(
-        default="refuse",
-        metadata=_help("What happens on a finding; observe lets it go and logs it."),
+    on_hit: Literal["home", "refuse", "observe"] = field(
+        default="home",
+        metadata=_help(
+            "What happens on a finding: home answers with the local model of [fallback], and "
+            "refuses where there is none; observe lets it go and logs it."
+        ),
     )
     opaque: Literal["allow", "home"] = field(
         default="allow",

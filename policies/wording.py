@@ -34,3 +34,9 @@ def _first(names: Sequence[str]) -> str:
     if len(different) < 2:
         return "".join(different)
     return f"{different[0]} and {len(different) - 1} more"
+
+
+def at_home(why: str, model: str) -> str:
+    """What stands before an answer from home where the owner wants it said in the text. `why`: the
+    words of the notice; `model`: the one that answers."""
+    return f"{why} Answered here, by {model}.\n\n"

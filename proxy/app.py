@@ -23,7 +23,9 @@ from proxy.door import Admitted, Door
 from proxy.errand import House
 from proxy.errors import Refused
 from proxy.gateway import Gateway
+from proxy.home_only import HomeOnly
 from proxy.ledger import Ledger
+from proxy.local.home import Home
 from proxy.outgoing import Workshop
 from proxy.owner import Owner
 from proxy.refusals import refusal
@@ -32,6 +34,7 @@ from proxy.secrets_dir import SecretsDir
 from proxy.server import Listener
 from proxy.sessions import labelled
 from proxy.state import Store, open_store
+from proxy.stay import Hearth
 from proxy.sweeper import Sweeper
 from proxy.upstream import Outbound
 
@@ -51,6 +54,7 @@ class Parts:
     relayed: Relayed
     apart: Apart
     owner: Owner
+    hearth: Hearth
 
     def house(self, config: Config) -> House:
         """What requests are served with under `config`."""
@@ -68,6 +72,7 @@ class Parts:
             self.relayed,
             self.owner,
             session,
+            self.hearth,
         )
 
 
@@ -125,9 +130,14 @@ async def running(config: Config, *, key_file: Path | None = None) -> AsyncItera
         stack.push_async_callback(owner.recorder.close)
         apart = Apart()
         stack.callback(apart.close)
+        home = Home(outbound, apart)
+        stack.push_async_callback(home.close)
+        hearth = Hearth(home, HomeOnly(store, store.key, apart))
+        await hearth.marks.start()
         parts = Parts(
-            listener, store, outbound, secrets_dir, ledger, CleanMarks(), Relayed(), apart, owner
-        )
+            listener, store, outbound, secrets_dir, ledger, CleanMarks(), Relayed(), apart, owner,
+            hearth,
+        )  # fmt: skip
         stack.push_async_callback(_close_secrets, parts)
         gateway = Gateway(parts.house(config), new_id=_request_id, clock=time.monotonic)
         await listener.start(gateway.handle, dress=_dress, note=_note)

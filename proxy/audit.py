@@ -30,6 +30,13 @@ def refused(digest: bytes, fields: Mapping[str, object], no: Refused, status: in
     return _row(digest, word, {**fields, **more}, no.facts, taken="", code=code)
 
 
+def diverted(digest: bytes, fields: Mapping[str, object], no: Refused) -> Row:
+    """The row of a request that a model at home answers in place of the one that was asked."""
+    more = {"notice": no.code, **findings(no.findings)}
+    code = no.code if no.code in KEPT else ""
+    return _row(digest, "diverted", {**fields, **more}, no.facts, taken="local", code=code)
+
+
 def happened(
     digest: bytes,
     kind: str,

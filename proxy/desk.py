@@ -12,7 +12,7 @@ from typing import Final, TypeVar
 from policies.notices import NOTICES, words
 from proxy.control import Facts, Verb
 from proxy.recorder import Recorder
-from proxy.state.base import Book, StateError
+from proxy.state.base import StateError, Store
 from proxy.state.book import AuditRow, NoticeRow, SessionRow
 
 MOST: Final = 1_000
@@ -26,7 +26,7 @@ class Desk:
     """The verbs over one book. `clock`: seconds since 1970."""
 
     def __init__(
-        self, store: Book, recorder: Recorder, *, clock: Callable[[], float] = time.time
+        self, store: Store, recorder: Recorder, *, clock: Callable[[], float] = time.time
     ) -> None:
         self._store = store
         self._recorder = recorder
@@ -40,6 +40,7 @@ class Desk:
             "notices": self.notices,
             "ack": self.ack,
             "sessions": self.sessions,
+            "release": self.release,
             "counters": self.counters,
         }
 
@@ -67,6 +68,13 @@ class Desk:
     async def sessions(self, asked: Facts) -> Facts:
         """Sessions, the newest last."""
         return await self._rows(self._store.sessions(MOST), _session_row)
+
+    async def release(self, asked: Facts) -> Facts:
+        """Let the session `id` go to a cloud again, although home has answered in it."""
+        try:
+            return {"ok": True, "marks": await self._store.release(str(asked.get("id", "")))}
+        except StateError:
+            return _FAILED
 
     async def counters(self, asked: Facts) -> Facts:
         """Every counter, and how many notices are open."""

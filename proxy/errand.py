@@ -27,6 +27,8 @@ from proxy.outgoing import Outgoing, Request, Workshop, open_body
 from proxy.owner import Case, Owner
 from proxy.relayed import Listener, Relayed
 from proxy.routes import Chosen, choose
+from proxy.state.base import StateError
+from proxy.stay import Hearth, Stay
 from proxy.undeclared import drop_undeclared_call
 from proxy.upstream import Outbound
 
@@ -44,6 +46,7 @@ class House:
     relayed: Relayed
     owner: Owner
     session: Callable[[Admitted, Conversation | None], str]
+    hearth: Hearth
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +77,25 @@ class Errand:
         dialect = ALL[matched.endpoint.dialect]
         document, model = await self.house.workshop.apart.run(len(body), open_body, dialect, body)
         chosen = self._choose(model)
+        try:
+            return await self._outward(document, dialect, model, chosen)
+        except Refused as no:
+            house = self.house
+            stay = Stay(
+                house.config, house.workshop, house.owner, house.hearth, self.admitted, self.case
+            )
+            if (home := stay.instead(no, chosen.upstream.leg)) is None:
+                raise
+            return await stay.answer(home, document, dialect, no)
+
+    async def _outward(
+        self, document: Document, dialect: Dialect, model: str, chosen: Chosen
+    ) -> Answer:
+        """To the upstream that the owner chose for it, as far as it may leave."""
         upstream = chosen.upstream
         cloud = upstream.leg is Leg.CLOUD
         asked = Request(
-            body,
+            document.body,
             dialect,
             upstream.leg,
             self.admitted.client,
@@ -110,6 +128,21 @@ class Errand:
         self.line.know(session=self.house.session(self.admitted, conversation))
         if self._asks_model:
             await self.house.owner.pace(self.case, self.house.config)
+        marks = self.house.hearth.marks
+        # Another node that shares the state may have written marks where this one can as well.
+        if self.case.leg == Leg.CLOUD and (marks.any or self.house.config.home is not None):
+            await self._may_leave(conversation)
+
+    async def _may_leave(self, conversation: Conversation) -> None:
+        """Raises `Refused("home-only")` for a conversation that holds what home has answered."""
+        session = str(self.line.fields.get("session", ""))
+        try:
+            held = await self.house.hearth.marks.holds(self.admitted.client, session, conversation)
+        except StateError as error:
+            # SECURITY: marks that cannot be read may be there.
+            raise Refused("home-only") from error
+        if held:
+            raise Refused("home-only")
 
     def _observers(
         self, upstream: UpstreamSettings, document: Document, answer: Answer

@@ -6,10 +6,10 @@ must not know a client's socket, a dialect or what filters look for.
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Sequence
-from contextlib import suppress
 from enum import Enum
 from typing import Final, Protocol
 
+from proxy.coming import Coming
 from proxy.dialects.streams import Event, Kind, TooLong, decoder
 from proxy.errors import Refused
 
@@ -61,7 +61,7 @@ async def filtered(
 ) -> AsyncGenerator[bytes, None]:
     """The events in `chunks`, in the grammar `kind`, that the filters let go, as bytes; each item
     holds whole events. Raises what `chunks` raises, and `Refused` for an event without end."""
-    events, coming, begun, ended = decoder(kind), _Coming(chunks), False, False
+    events, coming, begun, ended = decoder(kind), Coming(chunks), False, False
     try:
         while not (ended and _holds(filters) == []):
             news = await _news(None if ended else coming, _holds(filters))
@@ -91,37 +91,9 @@ async def filtered(
         await coming.give_up()
 
 
-class _Coming:
-    """The next chunk, awaited by several in turn without being lost."""
-
-    def __init__(self, chunks: AsyncIterator[bytes]) -> None:
-        self._chunks = chunks
-        self._task: asyncio.Task[bytes | None] | None = None
-
-    async def _next(self) -> bytes | None:
-        return await anext(self._chunks, None)
-
-    def task(self) -> "asyncio.Task[bytes | None]":
-        if self._task is None:
-            self._task = asyncio.create_task(self._next())
-        return self._task
-
-    async def chunk(self) -> bytes | None:
-        """The next chunk, None behind the last."""
-        if self._task is None:
-            return await self._next()
-        task, self._task = self._task, None
-        return await task
-
-    async def give_up(self) -> None:
-        """Await nothing any more."""
-        if self._task is not None:
-            self._task.cancel()
-            with suppress(asyncio.CancelledError, Refused):
-                await self._task
-
-
-async def _news(coming: _Coming | None, holds: Sequence["asyncio.Future[None]"]) -> "bytes | _News":
+async def _news(
+    coming: Coming[bytes] | None, holds: Sequence["asyncio.Future[None]"]
+) -> "bytes | _News":
     if holds:
         awaited: set[asyncio.Future[None] | asyncio.Task[bytes | None]] = {*holds}
         if coming is not None:
@@ -132,7 +104,7 @@ async def _news(coming: _Coming | None, holds: Sequence["asyncio.Future[None]"])
         if not done.isdisjoint(holds):
             return _News.FREED
     assert coming is not None
-    chunk = await coming.chunk()
+    chunk = await coming.item()
     return _News.ENDED if chunk is None else chunk
 
 

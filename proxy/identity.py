@@ -97,6 +97,11 @@ def session_id(key: bytes, client: str, named: str, conversation: Conversation |
     return conversation_id(key, client, conversation)
 
 
+def home_id(key: bytes, kind: bytes, client: str, about: bytes = b"") -> bytes:
+    """32 bytes for a mark of what was said at home: its kind, whose it is, and what it is about."""
+    return _digest(key, (b"home", kind, _bytes(client), about))
+
+
 def event_id(key: bytes, kind: str, client: str, session: str, *about: bytes) -> bytes:
     """32 bytes for an event: its kind, whose it is, and what it is about."""
     whose = (_bytes(client), _bytes(session))

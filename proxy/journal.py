@@ -69,6 +69,11 @@ class Line:
         else:
             self._write("notice", NOTICES[no.code].severity, **again)
 
+    def diverted(self, no: Refused, upstream: str) -> None:
+        """Write that a model at home answers, and why no other may."""
+        self.know(leg="local", upstream=upstream, notice=no.code, verdict="home")
+        self._write("egress_diverted", "warning", **findings(no.findings))
+
     def truncated(self) -> None:
         """Write that a part of the conversation does not leave."""
         self._write("truncated", "info")
@@ -81,6 +86,10 @@ class Line:
     def dropped(self) -> None:
         """Write that an answer called a tool which its request did not declare."""
         self._write("notice", NOTICES["tool-refused"].severity, notice="tool-refused")
+
+    def written_out(self, count: int) -> None:
+        """Write that a model at home made calls that no client could carry out."""
+        self._write("notice", "info", problem="calls-written-out", times=count)
 
     def forgiven(self) -> None:
         """Write that the client's base URL doubles `/v1`."""

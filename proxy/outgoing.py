@@ -61,7 +61,8 @@ class Request(Struct, frozen=True, eq=False):
     """A body that was read, and what it is read with. `credentials`: values of headers. `vouched`:
     ids that the upstream itself gave. `bounded`: a model is to answer, so limits hold. `met` is
     told the conversation once it is known, before anything is decided about it, and may refuse
-    it. `minimality`: where its route has settings of its own."""
+    it. `minimality`: where its route has settings of its own. `stripped`: tools that lead off this
+    node are taken out before a model at home sees them."""
 
     body: bytes
     dialect: Dialect
@@ -73,6 +74,7 @@ class Request(Struct, frozen=True, eq=False):
     bounded: bool = True
     met: Callable[[Conversation], Awaitable[None]] | None = None
     minimality: Minimality | None = None
+    stripped: bool = False
 
     def __repr__(self) -> str:
         return f"<Request of {len(self.body)} bytes>"  # what is in it is in no repr
@@ -133,7 +135,7 @@ class Workshop:
     async def prepare(self, request: Request, document: Document) -> Outgoing:
         """Everything between a glance at the body and the socket. Raises `Refused`."""
         size = len(request.body)
-        if request.leg is Leg.LOCAL:
+        if request.leg is Leg.LOCAL and not request.stripped:
             dialect = request.dialect.name
             await self.apart.run(size, check_tools, document, dialect, self.at_home)
         if not looks_inside(request.leg, self.policies):

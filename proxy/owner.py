@@ -138,6 +138,21 @@ class Owner:
             self.recorder.count(no.code)
         return times
 
+    async def diverted(self, case: Case, no: Refused) -> None:
+        """Write down that a request goes home instead of to a cloud. It goes home whether or not
+        that can be written, as nothing leaves."""
+        whose, place = case.whose(), place_of(no.findings)
+        places = [each.place for each in no.findings] if place < 0 else []
+        digest = self._abouts.event(
+            f"diverted {no.code}", whose.client, whose.session, case.conversation, place, *places
+        )
+        if self.recorder.again(digest):
+            return
+        times = self.recorder.note(audit.diverted(digest, case.line.fields, no), whose)
+        if times == 1:
+            self.recorder.count(no.code)
+            self.recorder.count("diverted")
+
     def listen(
         self, case: Case, answer: Answer, tools: Node | None, rules: Sequence[RefusalRule]
     ) -> tuple[Witness, ...]:

@@ -4,6 +4,7 @@ Owns what they print: rows on standard output, words on standard error. It must 
 """
 
 import json
+import re
 import time
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -45,9 +46,18 @@ def join(group: click.Group) -> None:
 
     @group.command()
     @_JSON
-    def sessions(as_json: bool) -> int:
-        """Show the sessions that this node has seen."""
-        return _shown("sessions", _session, as_json=as_json)
+    @click.argument("what", metavar="[release ID]", nargs=-1)
+    def sessions(as_json: bool, what: tuple[str, ...]) -> int:
+        """Show the sessions that this node has seen, or let one in which a model at home has
+        answered go to a cloud again: sessions release ID."""
+        match what:
+            case ():
+                return _shown("sessions", _session, as_json=as_json)
+            case ("release", session) if re.fullmatch("[0-9a-f]{12}", session):
+                return _release(session)
+            case _:
+                way = "transom sessions release 0123456789ab"
+                return fail("sessions takes nothing, or: release ID", way, WRONG)
 
     @group.command()
     @_JSON
@@ -93,6 +103,16 @@ def _ack(number: int) -> int:
         click.echo("acknowledged", err=True)
         return FINE
     return fail("there is no such notice that is open", "transom notices", NOT_FINE)
+
+
+def _release(session: str) -> int:
+    answer = ask_node("release", id=session)
+    if answer.get("ok") is not True:
+        return _not_read()
+    if answer.get("marks"):
+        click.echo("released", err=True)
+        return FINE
+    return fail("nothing of this session is kept at home", "transom sessions", NOT_FINE)
 
 
 def _status(*, as_json: bool) -> int:

@@ -26,11 +26,12 @@ from proxy.config import Timeouts, UpstreamSettings
 from proxy.connector import Connector
 from proxy.errors import Refused
 from proxy.exchange import Exchange, Silent
-from proxy.failures import late, unsent
+from proxy.failures import gone, late, unsent
 from proxy.incoming import answer_of
 from proxy.lazyjson import dump
 from proxy.local.addresses import is_local
 from proxy.local.guard import Guard, Unknown, check_name
+from proxy.local.ollama import Model
 from proxy.sent_headers import Headers, credentials_for, plain, whole
 
 SHOW: Final = "/api/show"
@@ -115,10 +116,12 @@ class Outbound:
         headers: Headers,
         body: bytes,
         model: str,
+        first_byte: float | None = None,
     ) -> Answer:
         """Send to a model at home, and return as soon as the status is there.
 
         `model` as the body names it, empty where no model is run. No credential goes along.
+        `first_byte`: seconds, where another limit than the general one holds.
         Where Ollama does not know the model, its own answer to that question is the answer and
         nothing of the request was sent. Raises `Refused`: `home-not-local` for an address, a model
         or a redirect that leads elsewhere, `home-unavailable`, `upstream-timeout`.
@@ -129,7 +132,18 @@ class Outbound:
         if unknown := await self._vouch(upstream, path, body, model):
             return _told(unknown)
         address = f"{path}?{query}" if query else path
-        return await self._send(self._local, upstream, method, address, plain(headers), body)
+        sent = plain(headers)
+        return await self._send(self._local, upstream, method, address, sent, body, first_byte)
+
+    async def told(self, upstream: UpstreamSettings, model: str) -> Model:
+        """What a local Ollama tells of a model, which runs there. Raises `Refused`: as
+        `send_local`, and `home-unavailable` where it has no such model."""
+        if upstream.leg is not Leg.LOCAL:
+            raise TypeError(f"{upstream.name} is not a local upstream")
+        ask = partial(self._show, upstream)
+        if await self._guard.vouch(upstream.base_url, model, ask):
+            raise gone(upstream, "it does not have the model of that name")
+        return self._guard.shown(upstream.base_url, model)
 
     async def _vouch(
         self, upstream: UpstreamSettings, path: str, body: bytes, model: str
@@ -183,6 +197,7 @@ class Outbound:
         address: str,
         headers: Headers,
         body: bytes,
+        first_byte: float | None = None,
     ) -> Answer:
         timeouts = self._timeouts
         try:
@@ -193,7 +208,7 @@ class Outbound:
                 whole(headers),
                 body,
                 limits=self._limits,
-                first_byte=timeouts.first_byte,
+                first_byte=timeouts.first_byte if first_byte is None else first_byte,
             )
         except Silent:
             raise late(upstream, "no first byte") from None

@@ -84,6 +84,12 @@ FIRST_BYTE: Final = Key(
 IDLE: Final = Key(
     "timeouts.idle", duration(), "300s", "Longest silence within an answer that has begun."
 )
+HOME_FIRST_BYTE: Final = Key(
+    "timeouts.home_first_byte",
+    duration(),
+    "300s",
+    "Longest wait for the first byte of a local model, which may have to be loaded.",
+)
 STATE_URL: Final = Key(
     "state.url",
     shapes.state_url(),
@@ -101,7 +107,7 @@ ON_HIT: Final = Key(
     choice("home", "refuse", "redact", "observe"),
     Egress().on_hit,
     help_of(Egress, "on_hit"),
-    now=("refuse", "observe"),
+    now=("home", "refuse", "observe"),
 )
 OPAQUE: Final = Key(
     "screen.opaque", choice("allow", "home"), Egress().opaque, help_of(Egress, "opaque")
@@ -197,6 +203,22 @@ DROP_UNDECLARED: Final = Key(
     help_of(Answers, "drop_undeclared_calls"),
 )
 
+FALLBACK: Final = Key(
+    "fallback.upstream", shapes.NAME, "home", "Local upstream that answers what must not leave."
+)
+EXPLAIN: Final = Key(
+    "fallback.explain",
+    choice("header", "text"),
+    "header",
+    "Where an answer from home says that it is one: in its headers alone, or in its text too.",
+)
+MAX_CONTEXT: Final = Key(
+    "fallback.max_context",
+    whole(2048, 10**7),
+    32_768,
+    "Most tokens of context that a local model is asked for; more takes more of its memory.",
+)
+
 LIMITS: Final = (
     LIMITS_ENABLED, MAX_TURNS, STYLE, SAME_RESULT, POLLING, CYCLE, READ_ONLY, RESULT_BYTES, EXEMPT,
     REQUESTS,
@@ -208,8 +230,7 @@ SINGLE: Final[tuple[Key[object], ...]] = tuple(
         VERSION, PROFILE,
         HOST, PORT, NAMES, ORIGINS, MAX_BODY,
         CONNECT, FIRST_BYTE, IDLE,
-        Key("timeouts.home_first_byte", duration(), "300s",
-            "Longest wait for the first byte of a local model.", inert=True),
+        HOME_FIRST_BYTE,
         Key("owner.enabled", flag(), False, "Serve the owner's page.", now=(False,)),
         Key("owner.host", shapes.HOST_NAME, "127.0.0.1",
             "Address of the owner's page.", inert=True),
@@ -222,10 +243,7 @@ SINGLE: Final[tuple[Key[object], ...]] = tuple(
         *LIMITS,
         DROP_UNDECLARED,
         SESSION_HEADER, ENDPOINTS_OPEN, TAILNET,
-        Key("fallback.upstream", shapes.NAME, "home",
-            "Upstream that answers what must not leave.", inert=True),
-        Key("fallback.explain", choice("header", "text"), "header",
-            "Where an answer from home says so.", inert=True),
+        FALLBACK, EXPLAIN, MAX_CONTEXT,
     )
 )  # fmt: skip
 """Settings that stand once."""
@@ -266,8 +284,7 @@ UP_MODEL: Final = Key(
     "upstream.model",
     shapes.GLOB,
     None,
-    "Model that a fallback asks for.",
-    inert=True,
+    "Model that a fallback asks for; without one, what must not leave is refused.",
 )
 
 ROUTE_MODEL: Final = Key("route.model", shapes.GLOB, None, "Glob over model names.")

@@ -30,6 +30,7 @@ from proxy.config.model import (
     Auth,
     ClientSettings,
     Config,
+    Fallback,
     Listen,
     RouteSettings,
     Timeouts,
@@ -95,6 +96,12 @@ def _build(reading: Reading, folder: Path, environ: Mapping[str, str]) -> Config
             connect=reading.get(keys.CONNECT),
             first_byte=reading.get(keys.FIRST_BYTE),
             idle=reading.get(keys.IDLE),
+            home_first_byte=reading.get(keys.HOME_FIRST_BYTE),
+        ),
+        fallback=Fallback(
+            reading.get(keys.FALLBACK),
+            cast(Literal["header", "text"], reading.get(keys.EXPLAIN)),
+            reading.get(keys.MAX_CONTEXT),
         ),
         state_url=reading.get(keys.STATE_URL) or _default_state(reading, environ),
         ledger_keep=reading.get(keys.LEDGER_KEEP),
@@ -124,7 +131,7 @@ def _policies(reading: Reading) -> Policies:
     ]
     rules = tuple(rule for rule, _, _ in tools)
     writes = tuple((rule.match, says) for rule, _, says in tools if says is not None)
-    on_hit = cast(Literal["refuse", "observe"], reading.get(keys.ON_HIT))
+    on_hit = cast(Literal["home", "refuse", "observe"], reading.get(keys.ON_HIT))
     also = tuple(one for row in reading.rows("envelope.also") if (one := _also(row)))
     reminder = cast(Literal["off", "request"], reading.get(keys.REMINDER))
     return Policies(

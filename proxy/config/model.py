@@ -29,11 +29,13 @@ class Listen:
 @dataclass(frozen=True, slots=True)
 class Timeouts:
     """Limits towards upstreams, in seconds: to connect, until the first byte of the answer, and
-    between two chunks of it. There is no limit on the whole."""
+    between two chunks of it. There is no limit on the whole. `home_first_byte`: likewise, of a
+    model at home that answers what must not leave."""
 
     connect: float = 10.0
     first_byte: float = 600.0
     idle: float = 300.0
+    home_first_byte: float = 300.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,16 @@ class UpstreamSettings:
     auth: Auth
     key: str | None = field(default=None, repr=False)
     model: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Fallback:
+    """Who answers what must not leave. `explain`: whether the answer's text says so too.
+    `max_context`: tokens."""
+
+    upstream: str = "home"
+    explain: Literal["header", "text"] = "header"
+    max_context: int = 32_768
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +105,18 @@ class Config:
     requests: tuple[Rate, Rate] = (Rate(300, 600.0), Rate(1200, 600.0))
     endpoints_open: frozenset[str] = frozenset()
     tailnet: bool = False
+    fallback: Fallback = Fallback()
     session_header: str = ""
     upstreams: tuple[UpstreamSettings, ...] = DEFAULT_UPSTREAMS
     routes: tuple[RouteSettings, ...] = ()
     clients: tuple[ClientSettings, ...] = ()
     inert: tuple[str, ...] = ()
+
+    @property
+    def home(self) -> UpstreamSettings | None:
+        """The upstream that answers what must not leave; None where there is none, or where no
+        model is named that it would be asked for."""
+        for upstream in self.upstreams:
+            if upstream.name == self.fallback.upstream:
+                return upstream if upstream.model and upstream.leg is Leg.LOCAL else None
+        return None

@@ -57,6 +57,11 @@ class Reading:
             return key.default, "default"
         return table[key.path], f"profile {self.profile}"
 
+    def written(self, key: Key[T]) -> bool:
+        """Whether the owner wrote a setting that stands once, wherever."""
+        way = tuple(key.path.split("."))
+        return key.path in self.overrides or _at(self.document.values, way) is not None
+
     def rows(self, name: str) -> list["Row"]:
         """The tables of the array `name`, in file order; none if it is not an array of tables."""
         if name not in self._rows:

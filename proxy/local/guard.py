@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from proxy.errors import Refused
+from proxy.local import ollama
 from proxy.local.questions import Questions
 
 FRESH: Final = 60.0
@@ -41,6 +42,7 @@ class Guard:
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._asked: OrderedDict[tuple[str, str], float] = OrderedDict()
+        self._shown: dict[tuple[str, str], ollama.Model] = {}
         self._kinds: dict[str, tuple[bool, float]] = {}
         self._models = Questions[Unknown | None]()
         self._servers = Questions[bool]()
@@ -57,6 +59,10 @@ class Guard:
         if asked is not None and self._clock() - asked < FRESH:
             return None
         return await self._models.ask(key, lambda: self._ask(key, ask))
+
+    def shown(self, server: str, model: str) -> ollama.Model:
+        """What was told of a model that has been vouched for."""
+        return self._shown[server, model]
 
     async def is_ollama(self, server: str, ask: Ask) -> bool:
         """Whether a server that was not declared as one is an Ollama all the same: then its models
@@ -86,10 +92,12 @@ class Guard:
         if status >= 400:
             return Unknown(status, body)
         _check(status, body)
+        self._shown[key] = ollama.told(body)
         self._asked[key] = began
         self._asked.move_to_end(key)
         while len(self._asked) > _NAMES:
-            self._asked.popitem(last=False)
+            old, _ = self._asked.popitem(last=False)
+            del self._shown[old]
         return None
 
 

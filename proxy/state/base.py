@@ -126,5 +126,26 @@ class Book(Protocol):
         ...
 
 
-class Store(FrameStore, Book, Protocol):
+class HomeStore(Protocol):
+    """What must stay at home. All methods raise `StateError`, likewise."""
+
+    async def mark(self, digests: Sequence[bytes], session: str) -> None:
+        """Mark `digests` for a session; once this returns they are not lost. Marks expire as frames
+        do, and count as seen when they are found."""
+        ...
+
+    async def marked(self, digests: Sequence[bytes]) -> frozenset[bytes]:
+        """Those of `digests` that are marked, for whichever session."""
+        ...
+
+    async def marks(self) -> int:
+        """How many marks there are."""
+        ...
+
+    async def release(self, session: str) -> int:
+        """Take the marks of a session away; how many there were."""
+        ...
+
+
+class Store(FrameStore, Book, HomeStore, Protocol):
     """All that is remembered."""

@@ -6,7 +6,7 @@ again.
 
 import secrets
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Generic, TypeVar
 
 from policies.decision import FrameRow
@@ -67,6 +67,8 @@ class MemoryStore:
         self._frames: _Table[FrameRow] = _Table(most)
         self._notes: _Table[str] = _Table(most)
         self._book = MemoryBook()
+        self._home: dict[bytes, dict[str, float]] = {}
+        self._most = most
         self._open = True
 
     @property
@@ -90,7 +92,30 @@ class MemoryStore:
     async def expire(self, keep: float) -> int:
         before = self._now() - keep
         gone = self._frames.expire(before) + self._notes.expire(before)
-        return gone + self._book.delete(before)
+        return gone + self._book.delete(before) + self._forget(lambda _, seen: seen < before)
+
+    async def mark(self, digests: Sequence[bytes], session: str) -> None:
+        now = self._now()
+        # SECURITY: the oldest mark must not go for a new one; what it marks could leave.
+        if len(self._home) + len(digests) > self._most:
+            raise StateError("no more marks of what stays at home can be kept in memory")
+        for digest in digests:
+            self._home.setdefault(digest, {})[session] = now
+
+    async def marked(self, digests: Sequence[bytes]) -> frozenset[bytes]:
+        now = self._now()
+        found = frozenset(digest for digest in digests if digest in self._home)
+        for digest in found:
+            self._home[digest] = dict.fromkeys(self._home[digest], now)
+        return found
+
+    async def marks(self) -> int:
+        self._now()
+        return sum(map(len, self._home.values()))
+
+    async def release(self, session: str) -> int:
+        self._now()
+        return self._forget(lambda whose, _: whose == session)
 
     async def take(
         self, key: str, now: float, capacity: float, refill: float, count: int = 1
@@ -129,8 +154,18 @@ class MemoryStore:
 
     async def close(self) -> None:
         self._open = False
-        self._frames, self._notes = _Table(0), _Table(0)
+        self._frames, self._notes, self._home = _Table(0), _Table(0), {}
         self._book = MemoryBook()
+
+    def _forget(self, goes: Callable[[str, float], bool]) -> int:
+        gone = 0
+        for digest, sessions in tuple(self._home.items()):
+            for session in [each for each, seen in sessions.items() if goes(each, seen)]:
+                del sessions[session]
+                gone += 1
+            if not sessions:
+                del self._home[digest]
+        return gone
 
     def _now(self) -> float:
         if not self._open:

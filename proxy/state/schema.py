@@ -9,6 +9,7 @@ import hmac
 import sqlite3
 from pathlib import Path
 
+from proxy.state import home_rows
 from proxy.state.base import StateRefused
 from proxy.state.book_rows import TABLES
 
@@ -44,6 +45,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     ),
     tuple(TABLES.split(";")),
     ("ALTER TABLE frames ADD COLUMN followed INTEGER NOT NULL DEFAULT 0",),
+    home_rows.TABLE,
 )
 
 

@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from proxy.state import book_rows, rows
+from proxy.state import book_rows, home_rows, rows
 from proxy.state.base import Claim, Clock, NoteClaim, Rows, StateRefused
 from proxy.state.book import (
     AuditRow,
@@ -78,8 +78,29 @@ class SqliteStore:
     async def expire(self, keep: float) -> int:
         before = int(self._clock() - keep)
         return await self._writer.call(
-            lambda db: rows.delete(db, before) + book_rows.delete(db, before)
+            lambda db: (
+                rows.delete(db, before)
+                + book_rows.delete(db, before)
+                + home_rows.delete(db, before)
+            )
         )
+
+    async def mark(self, digests: Sequence[bytes], session: str) -> None:
+        now = int(self._clock())
+        await self._writer.call(lambda db: home_rows.mark(db, digests, session, now))
+
+    async def marked(self, digests: Sequence[bytes]) -> frozenset[bytes]:
+        found = await self._reader.call(lambda db: home_rows.marked(db, digests))
+        if found:
+            now = int(self._clock())
+            self._writer.post(lambda db: home_rows.touch(db, tuple(found), now))
+        return found
+
+    async def marks(self) -> int:
+        return await self._reader.call(home_rows.count)
+
+    async def release(self, session: str) -> int:
+        return await self._writer.call(lambda db: home_rows.release(db, session))
 
     async def take(
         self, key: str, now: float, capacity: float, refill: float, count: int = 1

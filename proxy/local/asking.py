@@ -1,0 +1,77 @@
+"""What a request that stays at home is answered with: the question, and how the server is asked.
+
+Owns the value and the one way to the local server. It must not know what is made of its answer.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final
+
+from msgspec import Struct
+
+from proxy.answer import Answer
+from proxy.config import UpstreamSettings
+from proxy.dialects import Dialect
+from proxy.failures import gone
+from proxy.lazyjson import Document
+from proxy.upstream import Outbound
+
+HOLD: Final = 4.0
+"""Seconds that the first byte is held back, so that a failure keeps its status."""
+
+QUIET: Final = 15.0
+"""Seconds of silence after which a stream gets a sign of life (wire.md 5.4)."""
+
+Told = Callable[[Sequence[str]], Awaitable[None]]
+"""Told the texts of an answer before its end goes out. May raise `Refused`."""
+
+
+class Asked(Struct, frozen=True, eq=False):
+    """A request that stays at home. `body`: as it is framed for a local model; `document`: as the
+    client sent it, which names `model`, and wants a `stream` or not. `path` and `headers`: for a
+    server that speaks the client's dialect. `key`: letters and digits for ids; `now`: Unix time in
+    seconds; `explain`: words that stand before the answer, or none. `max_context`: tokens.
+    `first_byte`: seconds. `told`: who remembers what is said; `lost`: told how many calls became
+    text, as no client could carry them out."""
+
+    upstream: UpstreamSettings
+    dialect: Dialect
+    body: bytes
+    document: Document
+    model: str
+    stream: bool
+    path: str
+    headers: Sequence[tuple[str, str]]
+    key: str
+    now: int
+    explain: str
+    max_context: int
+    first_byte: float
+    told: Told
+    lost: Callable[[int], None]
+
+    def __repr__(self) -> str:
+        return f"<Asked of {self.upstream.name}>"  # what is in it is in no repr
+
+
+async def ask(
+    outbound: Outbound,
+    asked: Asked,
+    path: str,
+    headers: Sequence[tuple[str, str]],
+    body: bytes,
+) -> Answer:
+    """The answer of the local server to `body`. Raises `Refused` for every one but a success."""
+    answer = await outbound.send_local(
+        asked.upstream,
+        method="POST",
+        path=path,
+        query="",
+        headers=headers,
+        body=body,
+        model=asked.upstream.model,
+        first_byte=asked.first_byte,
+    )
+    if answer.status == 200 and not answer.coded:
+        return answer
+    answer.close()
+    raise gone(asked.upstream, f"it answered with status {answer.status}")

@@ -1,0 +1,205 @@
+"""An answer from home, in the dialect of whoever asked.
+
+Owns which of two ways a request takes: straight on to a server that speaks its dialect, or through
+a translation to Ollama's own; how many are under way; and that nobody else is asked where home
+fails. It must not know why a request stays at home, nor a policy.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Final
+
+from proxy.answer import Answer, made_here
+from proxy.apart import Apart
+from proxy.dialects import Dialect
+from proxy.dialects.finals import EVENTS
+from proxy.dialects.streams import kind_of
+from proxy.errors import Refused
+from proxy.failures import gone
+from proxy.lazyjson import read
+from proxy.local.asked import talk
+from proxy.local.asking import HOLD, QUIET, Asked, ask
+from proxy.local.counts import counted
+from proxy.local.echo import Echo
+from proxy.local.estimate import tokens
+from proxy.local.ollama import chat
+from proxy.local.speeches import Speeches
+from proxy.local.straight import straight
+from proxy.local.telling import Telling
+from proxy.local.texts import Texts
+from proxy.local.writers import writer
+from proxy.upstream import Outbound
+
+SEATS: Final = 16
+"""Answers that may be under way at once. A local server works on a few and lets the others wait;
+who comes when all seats are taken is told so at once."""
+
+CHAT: Final = "/api/chat"
+_JSON: Final = (("content-type", "application/json"),)
+
+
+class Home:
+    """The answers from home of one node."""
+
+    def __init__(self, outbound: Outbound, apart: Apart) -> None:
+        self._outbound = outbound
+        self._apart = apart
+        self._remembering: set[asyncio.Task[None]] = set()
+        self.busy = 0
+
+    async def answer(self, asked: Asked) -> Answer:
+        """The answer of the local model. Raises `Refused`: `home-unavailable`, `home-not-local`,
+        `home-context-too-small`, `upstream-timeout`."""
+        speaks = asked.upstream.dialects
+        if "ollama" not in speaks and asked.dialect.family not in speaks:
+            raise gone(asked.upstream, "it does not speak the dialect of this client")
+        if self.busy >= SEATS:
+            raise gone(asked.upstream, "it is busy with other requests")
+        stand_up = self._seat()
+        try:
+            way = self._translated if "ollama" in speaks else self._straight
+            return await way(asked, stand_up)
+        except BaseException:
+            stand_up()
+            raise
+
+    async def count(self, dialect: Dialect, body: bytes) -> Answer:
+        """An estimate of the tokens of a body, in place of the count that a cloud would give."""
+        asked = await self._apart.run(len(body), talk, dialect.name, body)
+        return made_here(*counted(dialect.name, tokens(asked)))
+
+    async def close(self) -> None:
+        """Finish what is still being remembered."""
+        await asyncio.gather(*self._remembering, return_exceptions=True)
+
+    async def _translated(self, asked: Asked, stand_up: Callable[[], None]) -> Answer:
+        said = await self._apart.run(len(asked.body), talk, asked.dialect.name, asked.body)
+        upstream = asked.upstream
+
+        async def send() -> Answer:
+            told = await self._outbound.told(upstream, upstream.model)
+            body = chat(said, model=upstream.model, told=told, ceiling=asked.max_context)
+            return await ask(self._outbound, asked, CHAT, _JSON, body)
+
+        writes = writer(
+            asked.dialect.name,
+            model=asked.model,
+            stream=asked.stream,
+            key=asked.key,
+            now=asked.now,
+            names=said.names,
+            asked=asked.document,
+            explain=asked.explain,
+        )
+        speeches = Speeches(send, said.names, asked.lost, upstream.name)
+        telling = Telling(speeches, writes, asked.told, partial(self._later, asked))
+
+        def close() -> None:
+            stand_up()
+            telling.close()
+
+        try:
+            if not asked.stream:
+                answer = made_here(writes.headers, await telling.whole())
+                stand_up()
+                return answer
+            await telling.held()
+        except BaseException:
+            telling.close()
+            raise
+        kind = kind_of(writes.headers["content-type"])
+        chunks = telling.chunks(tokens(said))
+        return Answer(200, [*writes.headers.items()], chunks, stream=kind, close=close)
+
+    async def _straight(self, asked: Asked, stand_up: Callable[[], None]) -> Answer:
+        document = await self._apart.run(len(asked.body), read, asked.body)
+        body = straight(asked.dialect.name, document, asked.upstream.model)
+        sending = asyncio.ensure_future(ask(self._outbound, asked, asked.path, asked.headers, body))
+        try:
+            done, _ = await asyncio.wait({sending}, timeout=HOLD if asked.stream else None)
+            if done:
+                return self._dressed(asked, await sending, stand_up)
+        except BaseException:
+            sending.cancel()
+            raise
+        late, headers = _Late(asked, sending), [("content-type", EVENTS)]
+        begun = Answer(200, headers, late.chunks(), stream="sse", close=late.close)
+        return self._dressed(asked, begun, stand_up)
+
+    def _dressed(self, asked: Asked, answer: Answer, stand_up: Callable[[], None]) -> Answer:
+        """`answer` under the name of the model that the client asked for."""
+
+        def close() -> None:
+            stand_up()
+            answer.close()
+
+        return Answer(
+            answer.status,
+            answer.headers,
+            answer.chunks,
+            answer.stream,
+            answer.reason,
+            idle=answer.idle,
+            close=close,
+            observers=(Texts(answer.stream, partial(self._later, asked)),),
+            arrived=answer.arrived,
+            filters=(Echo(asked.model),),
+        )
+
+    def _seat(self) -> Callable[[], None]:
+        """Take a seat; what is returned gives it back, once."""
+        self.busy += 1
+        taken = [True]
+
+        def stand_up() -> None:
+            if taken:
+                taken.clear()
+                self.busy -= 1
+
+        return stand_up
+
+    def _later(self, asked: Asked, texts: Sequence[str]) -> None:
+        """Remember what was said although nobody waits for it."""
+
+        async def remember() -> None:
+            # The conversation is marked in any case; the lines are what goes beyond.
+            with suppress(Refused):
+                await asked.told(texts)
+
+        task = asyncio.get_running_loop().create_task(remember())
+        self._remembering.add(task)
+        task.add_done_callback(self._remembering.discard)
+
+
+class _Late:
+    """An answer that lets its client wait, who sees signs of life meanwhile."""
+
+    def __init__(self, asked: Asked, sending: asyncio.Future[Answer]) -> None:
+        self._asked = asked
+        self._sending = sending
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """What its dialect says that means nothing, then the answer."""
+        while True:
+            yield self._asked.dialect.keep_alive(begun=False)
+            done, _ = await asyncio.wait({self._sending}, timeout=QUIET)
+            if done:
+                break
+        answer = await self._sending
+        if answer.stream != "sse":
+            raise gone(self._asked.upstream, "it did not answer with a stream")
+        async for chunk in answer.chunks:
+            yield chunk
+
+    def close(self) -> None:
+        """Give up the rest, at once."""
+        self._sending.cancel()
+        self._sending.add_done_callback(_closed)
+
+
+def _closed(sending: asyncio.Future[Answer]) -> None:
+    """Nobody waits for this answer any more, nor for why there is none."""
+    if not sending.cancelled() and sending.exception() is None:
+        sending.result().close()

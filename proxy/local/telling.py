@@ -1,0 +1,84 @@
+"""An answer from home on its way to the client: spoken by a model, written in the client's dialect.
+
+Owns the pace: how long the first byte is held back, signs of life, and that the answer is
+remembered before its end goes out. It must not know a dialect or the server.
+"""
+
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+
+from proxy.coming import Coming
+from proxy.lazyjson import dump
+from proxy.local.asking import HOLD, QUIET, Told
+from proxy.local.speeches import Speeches
+from proxy.local.talk import Called, Speech, Text
+from proxy.local.writers import Writer
+
+
+class Telling:
+    """One answer. `told` is awaited with all texts of it before its end; `late` gets those of an
+    answer that nobody reads to its end."""
+
+    def __init__(
+        self, speeches: Speeches, writes: Writer, told: Told, late: Callable[[Sequence[str]], None]
+    ) -> None:
+        self._speeches = speeches
+        self._coming = Coming(speeches)
+        self._writes = writes
+        self._told = told
+        self._late = late
+        self._said: list[str] = []
+        self._text: list[str] = []
+        self._over = False
+
+    async def held(self) -> None:
+        """Wait for the first word, but not for ever; a failure until then is raised by `chunks`
+        or `whole`, before anything was written."""
+        if await self._coming.within(HOLD):
+            await self._coming.task()
+
+    async def whole(self) -> bytes:
+        """The whole answer."""
+        parts = [self._writes.begin(0)]
+        while (said := await self._coming.item()) is not None:
+            parts += self._written(said)
+        parts.append(await self._end())
+        return b"".join(parts)
+
+    async def chunks(self, read: int) -> AsyncIterator[bytes]:
+        """The answer, event by event. `read`: an estimate of the tokens of the question."""
+        if begun := self._writes.begin(read):
+            yield begun
+        while True:
+            while not await self._coming.within(QUIET):
+                yield self._writes.keep_alive()
+            said = await self._coming.item()
+            if said is None:
+                break
+            if out := b"".join(self._written(said)):
+                yield out
+        if ended := await self._end():
+            yield ended
+
+    def close(self) -> None:
+        """Give up the rest, at once. Harmless when there is none."""
+        self._coming.drop()
+        self._speeches.close()
+        if not self._over:
+            self._over = True
+            self._late(self._texts())
+
+    async def _end(self) -> bytes:
+        self._over = True
+        await self._told(self._texts())
+        return self._writes.end()
+
+    def _written(self, said: Iterable[Speech]) -> list[bytes]:
+        for each in said:
+            if isinstance(each, Text):
+                self._text.append(each.text)
+            elif isinstance(each, Called):
+                self._said.append(dump(each.arguments).decode())
+        return [self._writes.say(each) for each in said]
+
+    def _texts(self) -> list[str]:
+        return ["".join(self._text), *self._said]

@@ -1,0 +1,71 @@
+"""Marks of what was said at home and must not reach a cloud, in the SQLite state.
+
+Owns the table and its statements. It must not know what a digest stands for. All functions run in
+one of the threads of the store, within its transaction.
+"""
+
+import sqlite3
+from collections.abc import Sequence
+
+from proxy.state.rows import EXPIRED_AT_ONCE
+
+TABLE = (
+    # One mark may belong to several sessions, and holds until the last of them is released.
+    """CREATE TABLE home (
+        digest BLOB NOT NULL,
+        session TEXT NOT NULL,
+        seen INTEGER NOT NULL,
+        PRIMARY KEY (digest, session)
+    ) WITHOUT ROWID""",
+    "CREATE INDEX home_session ON home (session)",
+    "CREATE INDEX home_seen ON home (seen)",
+)
+
+_CHUNK = 500
+
+
+def mark(connection: sqlite3.Connection, digests: Sequence[bytes], session: str, now: int) -> None:
+    """Write the marks of a session; those that are there count as seen now."""
+    connection.executemany(
+        "INSERT INTO home (digest, session, seen) VALUES (?, ?, ?)"
+        " ON CONFLICT (digest, session) DO UPDATE SET seen = excluded.seen",
+        [(digest, session, now) for digest in digests],
+    )
+
+
+def marked(connection: sqlite3.Connection, digests: Sequence[bytes]) -> frozenset[bytes]:
+    """Those of `digests` that are marked for any session."""
+    found: set[bytes] = set()
+    for start in range(0, len(digests), _CHUNK):
+        chunk = digests[start : start + _CHUNK]
+        holes = ",".join("?" * len(chunk))
+        query = f"SELECT digest FROM home WHERE digest IN ({holes})"  # noqa: S608 - no values in it
+        found.update(digest for (digest,) in connection.execute(query, chunk))
+    return frozenset(found)
+
+
+def count(connection: sqlite3.Connection) -> int:
+    """How many marks there are."""
+    return int(connection.execute("SELECT count(*) FROM home").fetchone()[0])
+
+
+def touch(connection: sqlite3.Connection, digests: Sequence[bytes], now: int) -> None:
+    """Count the marks as seen now, where that is not known to the day."""
+    connection.executemany(
+        "UPDATE home SET seen = ? WHERE digest = ? AND seen < ?",
+        [(now, digest, now - 86_400) for digest in digests],
+    )
+
+
+def release(connection: sqlite3.Connection, session: str) -> int:
+    """Forget the marks of a session; how many there were."""
+    return connection.execute("DELETE FROM home WHERE session = ?", (session,)).rowcount
+
+
+def delete(connection: sqlite3.Connection, before: int) -> int:
+    """Forget marks that were last seen `before` that time, a bounded number."""
+    return connection.execute(
+        "DELETE FROM home WHERE (digest, session) IN"
+        " (SELECT digest, session FROM home WHERE seen < ? LIMIT ?)",
+        (before, EXPIRED_AT_ONCE),
+    ).rowcount

@@ -1,0 +1,159 @@
+"""What home has answered never reaches a cloud, whatever becomes of what kept it home."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from proxy.config import Config
+from proxy.demo.files import nsec
+from proxy.demo.upstream import Fault, Reply
+from proxy.dialects.finals import LINES
+from proxy.state.base import StateError
+from tests.scenes.hearth import Home, at_home, lines, ollama, words
+from tests.scenes.talk import request
+
+SECRET = nsec()
+CANARY = "Canary from home: the vault stands behind the third door."
+MODES = ("strict", "dialogue", "off")
+NAMED = {"x-claude-code-session-id": "11111111-2222-3333-4444-555555555555"}
+
+
+def mode(name: str) -> Callable[[Config], Config]:
+    def change(config: Config) -> Config:
+        policies = config.policies
+        cut = replace(policies.minimality, mode=name)
+        return replace(config, policies=replace(policies, minimality=cut))
+
+    return change
+
+
+def user(text: str) -> dict[str, Any]:
+    return {"role": "user", "content": text}
+
+
+def model(text: str) -> dict[str, Any]:
+    return {"role": "assistant", "content": text}
+
+
+def body(*messages: dict[str, Any]) -> dict[str, Any]:
+    return {"model": "m", "max_tokens": 9, "messages": [*messages]}
+
+
+BLOCKED = (user(f"Keep {SECRET} and tell me where the vault stands."),)
+
+
+async def first(stage: Home, headers: dict[str, str]) -> None:
+    """A request that is answered at home, with the canary."""
+    answer = await stage.post("/v1/messages", body(*BLOCKED), headers)
+    assert answer.headers["x-transom-leg"] == "local"
+    assert CANARY.encode() in answer.body
+
+
+LATER = {
+    "a new turn": (user("Keep it."), model(CANARY), user("And now?")),
+    "the same beginning, rewound": (*BLOCKED, model("Never mind."), user("And now?")),
+    "a summary, made at home": (user(f"Summary of what was:\n\n{CANARY}\n\nGo on."),),
+    "a summary, wrapped": (user(f"<summary>\n  {CANARY}  \n</summary>"), model("Yes."), user("Go")),
+    "a summary in a list": (
+        {"role": "user", "content": [{"type": "text", "text": f"So far:\n{CANARY}"}]},
+        model("Yes."),
+        user("Go on."),
+    ),
+}
+
+
+@pytest.mark.parametrize("named", [True, False])
+@pytest.mark.parametrize("name", MODES)
+@pytest.mark.parametrize("later", LATER)
+async def test_what_home_answered_never_reaches_the_cloud(
+    later: str, name: str, named: bool
+) -> None:
+    """The secret leaves the view; the answer that was given because of it stays home all the same,
+    whether the client names its session or not."""
+    headers = NAMED if named else {}
+    async with at_home(words(CANARY), change=mode(name)) as stage:
+        await first(stage, headers)
+        answer = await stage.post("/v1/messages", body(*LATER[later]), headers)
+        assert answer.status == 200
+        assert answer.headers["x-transom-leg"] == "local"
+        assert CANARY.encode() not in b"".join(stage.upstream.received)
+        assert stage.upstream.accepted == 0
+
+
+async def test_a_session_stays_until_it_is_released(tmp_path: Path) -> None:
+    """Also across a restart. Then it goes to the cloud again, and nothing else does."""
+
+    def kept(config: Config) -> Config:
+        return replace(config, state_url=f"sqlite://{tmp_path}/transom.db")
+
+    later = body(user("Something else."))
+    async with at_home(words(CANARY), change=kept) as stage:
+        await first(stage, NAMED)
+        session = stage.events("request")[0]["session"]
+    async with at_home(words(CANARY), change=kept) as stage:
+        answer = await stage.post("/v1/messages", later, NAMED)
+        assert answer.headers["x-transom-notice"] == "home-only"
+        assert stage.upstream.accepted == 0
+        assert await stage.node.parts.hearth.marks.release(session) > 0
+        answer = await stage.post("/v1/messages", later, NAMED)
+        assert answer.headers["x-transom-leg"] == "cloud"
+        answer = await stage.post("/v1/messages", body(*BLOCKED), NAMED)
+        assert answer.headers["x-transom-notice"] == "egress-blocked"
+        assert SECRET.encode() not in b"".join(stage.upstream.received)
+
+
+async def test_other_talks_go_on_as_ever() -> None:
+    """Another session about the same things, in words that anybody would use, is not held."""
+    async with at_home(words(f"{CANARY}\nDone.\nreturn self._value")) as stage:
+        await first(stage, NAMED)
+        other = {"x-claude-code-session-id": "22222222-2222-3333-4444-555555555555"}
+        talk = body(user("Look:\nreturn self._value"), model("Done.\nDone."), user("Go on."))
+        answer = await stage.post("/v1/messages", talk, other)
+        assert answer.headers["x-transom-leg"] == "cloud"
+        assert stage.upstream.accepted == 1
+
+
+async def test_the_request_s_own_lines_are_not_the_answer_s() -> None:
+    """A model that repeats what it was asked does not keep the question home for ever."""
+    question = "Please say where exactly in this large house the vault stands."
+    async with at_home(words(f"{question}\nI do not know.")) as stage:
+        talk = body(user(f"{question}\nKeep {SECRET}."))
+        assert (await stage.post("/v1/messages", talk)).headers["x-transom-leg"] == "local"
+        answer = await stage.post("/v1/messages", body(user(question)))
+        assert answer.headers["x-transom-leg"] == "cloud"
+
+
+async def test_marks_that_cannot_be_read_keep_everything_home() -> None:
+    """In doubt it stays: home answers, and without one the request is refused."""
+
+    async def fails(*_: object) -> frozenset[bytes]:
+        raise StateError("no")
+
+    async with at_home(words(CANARY)) as stage:
+        stage.node.parts.store.marked = fails  # type: ignore[method-assign]
+        answer = await stage.post("/v1/messages", body(user("Hello.")))
+        assert answer.headers["x-transom-notice"] == "home-only"
+        assert stage.upstream.accepted == 0
+
+
+async def test_an_answer_that_nobody_heard_to_its_end_is_kept_too() -> None:
+    """The client leaves in the middle; what was said until then does not leave later."""
+    half = Reply.stream((*lines({"content": f"{CANARY}\n"})[:1], Fault.STALL), LINES)
+    async with at_home(half) as stage:
+        port = stage.node.parts.listener.port
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(request(port, "/v1/messages", {**body(*BLOCKED), "stream": True}))
+        await asyncio.wait_for(reader.readuntil(CANARY[-9:].encode()), 5)
+        writer.transport.abort()
+        async with asyncio.timeout(5):
+            while stage.node.parts.hearth.home.busy:
+                await asyncio.sleep(0.01)
+        await stage.node.parts.hearth.home.close()
+        stage.home.script = ollama(words())
+        answer = await stage.post("/v1/messages", body(user(f"It said:\n{CANARY}")))
+        assert answer.headers["x-transom-notice"] == "home-only"
+        assert stage.upstream.accepted == 0
