@@ -4,6 +4,7 @@ from proxy.config.load import Examined, examine, load
 from proxy.config.model import (
     ClientSettings,
     Config,
+    Fallback,
     Listen,
     RouteSettings,
     Timeouts,
@@ -14,6 +15,7 @@ __all__ = [
     "ClientSettings",
     "Config",
     "Examined",
+    "Fallback",
     "Listen",
     "RouteSettings",
     "Timeouts",

@@ -57,13 +57,14 @@ class Home:
             raise gone(asked.upstream, "it does not speak the dialect of this client")
         if self.busy >= SEATS:
             raise gone(asked.upstream, "it is busy with other requests")
-        stand_up = self._seat()
+        stand_up, answer = self._seat(), None
         try:
             way = self._translated if "ollama" in speaks else self._straight
-            return await way(asked, stand_up)
-        except BaseException:
-            stand_up()
-            raise
+            answer = await way(asked, stand_up)
+            return answer
+        finally:
+            if answer is None:
+                stand_up()
 
     async def count(self, dialect: Dialect, body: bytes) -> Answer:
         """An estimate of the tokens of a body, in place of the count that a cloud would give."""
@@ -100,15 +101,15 @@ class Home:
             stand_up()
             telling.close()
 
+        begun = False
         try:
             if not asked.stream:
-                answer = made_here(writes.headers, await telling.whole())
-                stand_up()
-                return answer
+                return made_here(writes.headers, await telling.whole())
             await telling.held()
-        except BaseException:
-            telling.close()
-            raise
+            begun = True
+        finally:
+            if not begun:
+                close()
         kind = kind_of(writes.headers["content-type"])
         chunks = telling.chunks(tokens(said))
         return Answer(200, [*writes.headers.items()], chunks, stream=kind, close=close)
@@ -117,13 +118,15 @@ class Home:
         document = await self._apart.run(len(asked.body), read, asked.body)
         body = straight(asked.dialect.name, document, asked.upstream.model)
         sending = asyncio.ensure_future(ask(self._outbound, asked, asked.path, asked.headers, body))
+        waited = False
         try:
-            done, _ = await asyncio.wait({sending}, timeout=HOLD if asked.stream else None)
-            if done:
-                return self._dressed(asked, await sending, stand_up)
-        except BaseException:
-            sending.cancel()
-            raise
+            await asyncio.wait({sending}, timeout=HOLD if asked.stream else None)
+            waited = True
+        finally:
+            if not waited:
+                sending.cancel()
+        if sending.done():
+            return self._dressed(asked, sending.result(), stand_up)
         late, headers = _Late(asked, sending), [("content-type", EVENTS)]
         begun = Answer(200, headers, late.chunks(), stream="sse", close=late.close)
         return self._dressed(asked, begun, stand_up)

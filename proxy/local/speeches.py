@@ -44,7 +44,8 @@ class Speeches:
                 if said := await self._next(self._answer):
                     return self._checked(said)
         except Refused as no:
-            raise Refused(no.code, **{"upstream": self._upstream, **no.facts}) from None
+            facts = {"upstream": self._upstream, **no.facts}
+            raise Refused(no.code, findings=no.findings, **facts) from None
         raise StopAsyncIteration
 
     def close(self) -> None:

@@ -60,12 +60,16 @@ def _texts(value: Any) -> Iterator[str]:
                 match choice:
                     case {"delta": {"content": str(text)}} | {"message": {"content": str(text)}}:
                         yield text
+                    case _:
+                        pass
         case {"content": [*blocks], "role": "assistant"}:
             yield from _parts(blocks)
         case {"output": [*items], "object": "response"}:
             for item in items:
                 if isinstance(item, dict) and isinstance(item.get("content"), list):
                     yield from _parts(item["content"])
+        case _:
+            pass
 
 
 def _parts(parts: Sequence[Any]) -> Iterator[str]:

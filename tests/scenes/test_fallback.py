@@ -79,7 +79,7 @@ async def test_a_blocked_request_is_answered_at_home(dialect: str, stream: bool)
         assert SECRET in result
         assert result.startswith("[Data envelope")
     (diverted,) = stage.events("egress_diverted")
-    assert (diverted["kinds"], diverted["leg"]) == (["nsec"], "local")
+    assert (diverted["kinds"], diverted["leg"]) == (["nostr_key"], "local")
     assert not stage.events("egress_blocked")
     assert stage.events("request")[0]["upstream"] == "home"
 
