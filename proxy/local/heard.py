@@ -60,6 +60,7 @@ class Heard:
     def _line(self, line: dict[str, object]) -> Iterator[Speech]:
         if line.get("error"):
             raise failure(line["error"])
+        # SECURITY: a name may lead elsewhere since it was asked for; each line tells.
         if line.get("remote_host") or line.get("remote_model"):
             raise Refused("home-not-local", reason="this model runs on a remote host")
         message = line.get("message")
@@ -77,13 +78,14 @@ class Heard:
 def failure(said: object) -> Refused:
     """The refusal for a server that `said` in an error what went wrong, in its own words. Of these
     only the beginning is told, up to where it may go on in the words of a body."""
+    # SECURITY: nothing behind a mark that may begin a quote of what the model wrote.
     shown = _SHOWN.match(said.strip()) if isinstance(said, str) else None
     words = shown[0].strip(" ,.:;_%-") if shown is not None else ""
     return _failed(f"it says {words}" if words else "it failed")
 
 
 def _failed(reason: str) -> Refused:
-    return Refused("home-unavailable", reason=f": {reason}")
+    return Refused("home-unavailable", reason=reason)
 
 
 def _too_long() -> Refused:

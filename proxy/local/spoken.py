@@ -31,6 +31,7 @@ def _is_lost(said: Speech, names: Mapping[str, Named]) -> bool:
     if not isinstance(said, Called):
         return False
     named = names.get(said.name)
+    # SECURITY: a client carries out what it is asked for; half an object is not what was meant.
     if named is None or said.unread:
         return True
     return named.sort == "custom" and not isinstance(said.arguments.get("input"), str)

@@ -6,6 +6,7 @@ request said of itself.
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Final, assert_never
 
 from proxy.dialects import shapes
@@ -16,17 +17,18 @@ from proxy.local.talk import Called, Ended, Named
 from proxy.local.writers.ids import Ids
 from proxy.local.writers.writing import Events
 
-_ECHOED: Final = (
-    "max_output_tokens",
-    "metadata",
-    "parallel_tool_calls",
-    "reasoning",
-    "temperature",
-    "text",
-    "tool_choice",
-    "tools",
-    "top_p",
-)
+_ECHOED: Final[Mapping[str, tuple[type, ...]]] = {
+    "max_output_tokens": (int,),
+    "metadata": (dict,),
+    "parallel_tool_calls": (bool,),
+    "reasoning": (dict,),
+    "temperature": (int, float),
+    "text": (dict,),
+    "tool_choice": (str, dict),
+    "tools": (list,),
+    "top_p": (int, float),
+}
+"""What of a request stands in its response, and what it has to be."""
 
 
 class Responses:
@@ -160,13 +162,14 @@ def _summary(text: str) -> Shape:
 
 
 def echoed(base: Shape, asked: Document) -> Shape:
-    """`base` with what the request said of itself, as far as JSON can say it again."""
+    """`base` with what the request said of itself, as far as it can be said again."""
     said: Shape = {}
-    for field in _ECHOED:
+    for field, kinds in _ECHOED.items():
         node = asked.root.get(field)
-        if node is not None and node.raw != b"null":
-            try:
-                said[field] = plain(node.raw.decode())
-            except ValueError:
-                continue
+        if node is None:
+            continue
+        with suppress(ValueError):
+            value = plain(node.raw.decode())
+            if isinstance(value, kinds):
+                said[field] = value
     return {**base, **said}

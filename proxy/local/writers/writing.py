@@ -107,7 +107,8 @@ class Writing:
         """See `Writer`."""
         body = self._out(self._rest()) + self._out(self._explained())
         # A server may not count what it had read before.
-        ended = Ended(self._ended.reason, self._ended.read or self._read, self._ended.written)
+        reason = "stop" if self._stops.found else self._ended.reason
+        ended = Ended(reason, self._ended.read or self._read, self._ended.written)
         body += self._out(self._script.closed(ended, self._stops.found))
         if self._stream:
             return body + self._script.done

@@ -212,7 +212,7 @@ def test_an_answer_from_elsewhere_is_none_from_home(field: str) -> None:
 def test_an_error_is_told_up_to_where_it_may_quote(said: object, told: str) -> None:
     """Servers put what the model wrote, and paths of the machine, into their errors."""
     refused = failure(said)
-    assert (refused.code, refused.facts["reason"]) == ("home-unavailable", f": {told}")
+    assert (refused.code, refused.facts["reason"]) == ("home-unavailable", told)
 
 
 def test_an_error_line_ends_the_answer() -> None:

@@ -1,6 +1,7 @@
 """Answers of a local model, told through the writers, for the tests of all of them."""
 
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -75,11 +76,10 @@ def make(dialect: str, *, stream: bool, asked: Any = None, **how: Any) -> Writer
         dialect,
         model=MODEL,
         stream=stream,
-        key=KEY,
         now=NOW,
         names=NAMES,
         asked=asking(asked),
-        **{"thinking": True, **how},
+        **{"thinking": True, "key": KEY, **how},
     )
 
 
@@ -87,7 +87,7 @@ def pieces(teller: Writer, speech: Sequence[Speech], *, alive: int = 0) -> Itera
     """What the writer gives, call by call, with signs of life in between."""
     yield teller.begin(ESTIMATE)
     for said in speech:
-        yield teller.keep_alive() * alive
+        yield b"".join(teller.keep_alive() for _ in range(alive))
         yield teller.say(said)
     yield teller.end()
 
@@ -108,6 +108,18 @@ def events(dialect: str, speech: Sequence[Speech], **how: Any) -> list[Any]:
         found += reader.feed(piece)
     assert not reader.end()
     return [json.loads(e.data) for e in found if e.data is not None and e.data != "[DONE]"]
+
+
+def added_ids(answer: bytes) -> list[str]:
+    """The ids of the calls in an answer, in order, each once for every call."""
+    found = re.findall(
+        r'"(?:tool_use","id|call_id)":"([^"]*)"|"id":"([^"]*)","(?:type":"function|function)"',
+        answer.decode(),
+    )
+    ids = ["".join(each) for each in found]
+    if b'"call_id"' in answer and b"response.created" in answer:
+        ids = [*dict.fromkeys(ids)]
+    return ids
 
 
 def script(
