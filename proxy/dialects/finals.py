@@ -1,12 +1,12 @@
 """Whole answers of ours in each dialect, and what keeps a stream alive that is held.
 
-Owns the shapes (wire.md 2): an answer that says one text and stops, as one JSON value or as the
-complete stream of its events. It must not know what is said, nor why.
+Owns the order of what they are made of: an answer that says one text and stops, as one JSON value
+or as the complete stream of its events. It must not know what is said, nor why.
 """
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
 
+from proxy.dialects import shapes
 from proxy.dialects.encoding import lined, named, unnamed
 from proxy.dialects.errors import JSON
 from proxy.lazyjson import dump
@@ -18,6 +18,8 @@ Final = tuple[dict[str, str], bytes]
 """Headers and body."""
 
 ANTHROPIC_ALIVE = named(dump({"type": "ping"}))
+DONE = b"data: [DONE]\n\n"
+"""What a stream of Chat ends with."""
 COMMENT = b": keep-alive\n\n"
 RESPONSES_ALIVE = named(dump({"type": "keepalive", "sequence_number": 0}))
 """An event of a type that no client knows, as Codex counts comments as silence (wire.md 5.4).
@@ -31,155 +33,79 @@ OLLAMA_GENERATE_ALIVE = lined(dump({**_NOTHING_YET, "response": ""}))
 
 def anthropic(text: str, *, model: str, stream: bool, key: str) -> Final:
     """One text block, `end_turn`. No tokens were used."""
-    usage = {
-        "input_tokens": 0,
-        "cache_creation_input_tokens": 0,
-        "cache_read_input_tokens": 0,
-        "output_tokens": 0,
-    }
-    message: dict[str, object] = {
-        "id": f"msg_{key}",
-        "type": "message",
-        "role": "assistant",
-        "model": model,
-        "content": [{"type": "text", "text": text}],
-        "stop_reason": "end_turn",
-        "stop_sequence": None,
-        "usage": usage,
-    }
+    usage = shapes.anthropic_usage()
+    message = shapes.anthropic_message(key, model, usage)
     headers = {"content-type": EVENTS if stream else JSON, "request-id": f"req_{key}"}
     if not stream:
-        return headers, dump(message)
-    begun = {**message, "content": [], "stop_reason": None}
-    ended = {"stop_reason": "end_turn", "stop_sequence": None}
-    story: tuple[dict[str, object], ...] = (
-        {"type": "message_start", "message": begun},
-        {
-            "type": "content_block_start",
-            "index": 0,
-            "content_block": {"type": "text", "text": ""},
-        },
-        {
-            "type": "content_block_delta",
-            "index": 0,
-            "delta": {"type": "text_delta", "text": text},
-        },
-        {"type": "content_block_stop", "index": 0},
-        {"type": "message_delta", "delta": ended, "usage": usage},
-        {"type": "message_stop"},
+        content = [{"type": "text", "text": text}]
+        return headers, dump({**message, "content": content, "stop_reason": "end_turn"})
+    story = (
+        {"type": "message_start", "message": message},
+        shapes.block_started(0, {"type": "text", "text": ""}),
+        shapes.block_delta(0, {"type": "text_delta", "text": text}),
+        shapes.block_stopped(0),
+        *shapes.message_stopped("end_turn", None, usage),
     )
     return headers, b"".join(named(dump(event)) for event in story)
 
 
 def chat(text: str, *, model: str, stream: bool, key: str, now: int, usage: bool) -> Final:
     """One choice, `stop`. `usage`: the stream was asked to end with a chunk about tokens."""
-    base: dict[str, object] = {"id": f"chatcmpl-{key}", "created": now, "model": model}
-    spent = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
+    base, spent = shapes.completion(key, model, now), shapes.chat_usage()
     headers = {"content-type": EVENTS if stream else JSON, "x-request-id": f"req_{key}"}
-    said = {"role": "assistant", "content": text, "refusal": None}
-    choice: dict[str, object] = {"index": 0, "logprobs": None}
     if not stream:
-        choices = [{**choice, "message": said, "finish_reason": "stop"}]
-        whole = {**base, "object": "chat.completion", "choices": choices, "usage": spent}
-        return headers, dump(whole)
-    base["object"] = "chat.completion.chunk"
-    if usage:
-        base["usage"] = None
-    parts: tuple[dict[str, object], ...] = (
-        {"delta": {"role": "assistant", "content": ""}, "finish_reason": None},
-        {"delta": {"content": text}, "finish_reason": None},
-        {"delta": {}, "finish_reason": "stop"},
-    )
-    chunks = [{**base, "choices": [{**choice, **part}]} for part in parts]
+        message = shapes.said(text, refusal=None)
+        return headers, dump(shapes.completed(base, message, "stop", spent))
+    base = shapes.chunk_base(base, usage=usage)
+    chunks = [
+        shapes.chunk(base, shapes.said("")),
+        shapes.chunk(base, {"content": text}),
+        shapes.chunk(base, {}, "stop"),
+    ]
     if usage:
         chunks.append({**base, "choices": [], "usage": spent})
-    return headers, b"".join(unnamed(dump(chunk)) for chunk in chunks) + b"data: [DONE]\n\n"
+    return headers, b"".join(unnamed(dump(chunk)) for chunk in chunks) + DONE
 
 
 def responses(text: str, *, model: str, stream: bool, key: str, now: int) -> Final:
     """One message with one part, `completed`."""
     headers = {"content-type": EVENTS if stream else JSON, "x-request-id": f"req_{key}"}
     message = response_message(text, key)
-    response = _response(message, model=model, key=key, now=now)
+    begun = shapes.response(key, model, now)
+    response = shapes.response_over(begun, [message], shapes.response_usage())
     if not stream:
         return headers, dump(response)
-    story = enumerate(_story(response, message, text))
+    story = enumerate(_story(begun, response, message, text))
     events = (named(dump({**event, "sequence_number": number})) for number, event in story)
     return headers, b"".join(events)
 
 
 def response_message(text: str, key: str) -> dict[str, object]:
     """An item of a response that says `text`."""
-    return {
-        "id": f"msg_{key}",
-        "type": "message",
-        "role": "assistant",
-        "status": "completed",
-        "content": [{"type": "output_text", "text": text, "annotations": [], "logprobs": []}],
-    }
-
-
-def _response(message: dict[str, object], *, model: str, key: str, now: int) -> dict[str, object]:
-    """The fields that the SDK's type demands."""
-    return {
-        "id": f"resp_{key}",
-        "object": "response",
-        "created_at": now,
-        "status": "completed",
-        "error": None,
-        "incomplete_details": None,
-        "instructions": None,
-        "metadata": {},
-        "model": model,
-        "output": [message],
-        "parallel_tool_calls": True,
-        "temperature": None,
-        "tool_choice": "none",
-        "tools": [],
-        "top_p": None,
-        "usage": {
-            "input_tokens": 0,
-            "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
-            "output_tokens": 0,
-            "output_tokens_details": {"reasoning_tokens": 0},
-            "total_tokens": 0,
-        },
-    }
+    return shapes.message_item(f"msg_{key}", text)
 
 
 def _story(
-    response: dict[str, object], message: dict[str, object], text: str
-) -> Iterator[dict[str, object]]:
-    begun = {**response, "status": "in_progress", "output": [], "usage": None}
+    begun: shapes.Shape, response: shapes.Shape, message: shapes.Shape, text: str
+) -> Iterator[shapes.Shape]:
     yield {"type": "response.created", "response": begun}
     yield {"type": "response.in_progress", "response": begun}
     yield from message_story(message, text, 0)
     yield {"type": "response.completed", "response": response}
 
 
-def message_story(message: dict[str, object], text: str, index: int) -> Iterator[dict[str, object]]:
+def message_story(message: shapes.Shape, text: str, index: int) -> Iterator[shapes.Shape]:
     """The events of a message that says `text`, as the item number `index`."""
-    opened = {**message, "status": "in_progress", "content": []}
-    yield {"type": "response.output_item.added", "output_index": index, "item": opened}
-    at = {"item_id": message["id"], "output_index": index, "content_index": 0}
-    part = {"type": "output_text", "text": "", "annotations": [], "logprobs": []}
-    yield {"type": "response.content_part.added", **at, "part": part}
-    yield {"type": "response.output_text.delta", **at, "delta": text, "logprobs": []}
-    yield {"type": "response.output_text.done", **at, "text": text, "logprobs": []}
-    yield {"type": "response.content_part.done", **at, "part": {**part, "text": text}}
-    yield {"type": "response.output_item.done", "output_index": index, "item": message}
+    identity = str(message["id"])
+    yield from shapes.message_begun(identity, index)
+    yield shapes.message_delta(identity, index, text)
+    yield from shapes.message_done(index, message, text)
 
 
 def ollama(text: str, *, model: str, stream: bool, now: int) -> Final:
     """One message, `stop`. Streamed: the text in one line, then the line that is done."""
-    when = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    base: dict[str, object] = {"model": model, "created_at": when}
-    done = {"done": True, "done_reason": "stop", "total_duration": 0, "load_duration": 0}
-    done |= {"prompt_eval_count": 0, "prompt_eval_duration": 0, "eval_count": 0}
-    done |= {"eval_duration": 0}
-    said = {"role": "assistant", "content": text}
+    first = shapes.line(model, now, shapes.said(text))
     if not stream:
-        return {"content-type": JSON}, dump({**base, "message": said, **done})
-    first = {**base, "message": said, "done": False}
-    last = {**base, "message": {"role": "assistant", "content": ""}, **done}
+        return {"content-type": JSON}, dump(shapes.line_done(first))
+    last = shapes.line_done({**first, "message": shapes.said("")})
     return {"content-type": LINES}, lined(dump(first)) + lined(dump(last))

@@ -136,7 +136,7 @@ class OpenAIChat:
         asked: Document | None = None,
     ) -> tuple[dict[str, str], bytes]:
         """See `Dialect.final`."""
-        usage = stream and _asks_usage(asked)
+        usage = stream and asks_usage(asked)
         return finals.chat(text, model=model, stream=stream, key=key, now=now, usage=usage)
 
     def keep_alive(self, *, begun: bool = True) -> bytes:
@@ -144,7 +144,7 @@ class OpenAIChat:
         return finals.COMMENT
 
 
-def _asks_usage(document: Document | None) -> bool:
+def asks_usage(document: Document | None) -> bool:
     """Whether the stream is to end with a chunk about tokens."""
     options = document.root.get("stream_options") if document is not None else None
     wanted = options.get("include_usage") if options is not None else None

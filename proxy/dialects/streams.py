@@ -32,7 +32,7 @@ _BOM: Final = b"\xef\xbb\xbf"
 
 
 class TooLong(ValueError):
-    """An event does not end within `EVENT_LIMIT` bytes."""
+    """An event does not end within the limit, as a rule `EVENT_LIMIT` bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +70,10 @@ def decoder(kind: Kind) -> Decoder:
 class _Buffer:
     """Bytes not yet given out. Looks at each byte once, however small the pieces are."""
 
-    def __init__(self) -> None:
+    def __init__(self, limit: int | None = None) -> None:
         self._bytes = bytearray()
         self._seen = 0
+        self._limit = EVENT_LIMIT if limit is None else limit
 
     def cut(self, chunk: bytes, mark: re.Pattern[bytes], overlap: int) -> list[bytes]:
         """Everything up to and with each `mark`. `overlap`: how many bytes before the end a mark
@@ -87,8 +88,8 @@ class _Buffer:
             pieces.append(bytes(self._bytes[start:at]))
             start = at
         del self._bytes[:start]
-        if len(self._bytes) > EVENT_LIMIT:
-            raise TooLong(f"an event is longer than {EVENT_LIMIT} bytes")
+        if len(self._bytes) > self._limit:
+            raise TooLong(f"an event is longer than {self._limit} bytes")
         self._seen = max(0, len(self._bytes) - overlap)
         return pieces
 
@@ -133,12 +134,13 @@ class SseDecoder:
 
 
 class LineDecoder:
-    """JSON lines: one object per line, ended by LF. Blank lines carry nothing."""
+    """JSON lines: one object per line, ended by LF. Blank lines carry nothing. `limit`: longest
+    line that is held, in bytes."""
 
     _END: Final = re.compile(rb"\n")
 
-    def __init__(self) -> None:
-        self._buffer = _Buffer()
+    def __init__(self, limit: int | None = None) -> None:
+        self._buffer = _Buffer(limit)
 
     def feed(self, chunk: bytes) -> list[Event]:
         """See `Decoder`."""

@@ -82,11 +82,12 @@ class Thinking(Struct, frozen=True):
 
 class Called(Struct, frozen=True):
     """A whole tool call, under the name that the local model knows. `id`: the server's, may be
-    empty."""
+    empty. `unread`: what came for arguments where that is no object; then there are none."""
 
     name: str
     arguments: Mapping[str, object]
     id: str = ""
+    unread: str = ""
 
 
 class Ended(Struct, frozen=True):

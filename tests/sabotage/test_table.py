@@ -15,12 +15,18 @@ import pytest
 from proxy.dialects import ALL
 from proxy.dialects.facts import FactStore
 from proxy.journal import Line
-from tests.sabotage import rows_doors, rows_inside, rows_owner, rows_policies
+from tests.sabotage import rows_doors, rows_inside, rows_local, rows_owner, rows_policies
 from tests.sabotage.breaking import ROOT, Cut, apply
 from tests.sabotage.playing import lost, play
 from tests.sabotage.row import Row
 
-TABLE = (*rows_policies.ROWS, *rows_doors.ROWS, *rows_inside.ROWS, *rows_owner.ROWS)
+TABLE = (
+    *rows_policies.ROWS,
+    *rows_doors.ROWS,
+    *rows_inside.ROWS,
+    *rows_local.ROWS,
+    *rows_owner.ROWS,
+)
 MARK = "SECURITY:"
 REACH = 16  # lines between a comment and what it guards
 
