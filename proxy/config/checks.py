@@ -27,29 +27,19 @@ def check(reading: Reading, config: Config) -> None:
         upstream = by_name.get(str(row.table.get("name"))) if row.sound else None
         if upstream:
             _check_upstream(row, upstream, config)
-    _check_fallback(reading, config, by_name)
+    _check_fallback(reading, config.fallback.upstream, by_name)
     for row in reading.rows("route"):
         _check_route(row, reading, by_name)
 
 
-def _check_fallback(
-    reading: Reading, config: Config, upstreams: dict[str, UpstreamSettings]
-) -> None:
+def _check_fallback(reading: Reading, name: str, upstreams: dict[str, UpstreamSettings]) -> None:
     """Only what was written can be wrong: a node without a model at home refuses instead."""
-    name, way = config.fallback.upstream, tuple(keys.FALLBACK.path.split("."))
-    upstream = upstreams.get(name)
+    way, upstream = tuple(keys.FALLBACK.path.split(".")), upstreams.get(name)
     if reading.written(keys.FALLBACK) and upstream is None:
         reading.complain(way, f"there is no such upstream{near(name, list(upstreams))}")
     elif reading.written(keys.FALLBACK) and upstream and upstream.leg is not Leg.LOCAL:
         # SECURITY: what must not leave would leave.
         reading.complain(way, "is a cloud; only a local upstream answers what must not leave")
-    on_hit = config.policies.egress.on_hit
-    if reading.written(keys.ON_HIT) and on_hit == "home" and config.home is None:
-        reading.complain(
-            tuple(keys.ON_HIT.path.split(".")),
-            "there is no model at home that could answer",
-            f'give the local upstream `{name}` a model: model = "qwen3:8b"; or write "refuse"',
-        )
 
 
 def _check_listener(reading: Reading, config: Config) -> None:

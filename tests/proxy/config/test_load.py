@@ -10,6 +10,7 @@ from policies.settings import Also, Egress, Envelope, Minimality, Policies, Refu
 from proxy.config import (
     ClientSettings,
     Config,
+    Fallback,
     Listen,
     RouteSettings,
     Timeouts,
@@ -263,9 +264,8 @@ def test_shapes_that_are_wrong(house: Path, text: str, problem: str) -> None:
         ("[owner]\nenabled = true", "owner.enabled: not in this version; write false"),
         (
             '[screen]\non_hit = "redact"',
-            'screen.on_hit: not in this version; write "refuse" or "observe"',
+            'screen.on_hit: not in this version; write "home", "refuse" or "observe"',
         ),
-        ('[screen]\non_hit = "home"', "screen.on_hit: not in this version"),
         ('[minimality]\nstrategy = "home"', "minimality.strategy: not in this version"),
         ('[[route]]\nupstream="home"\nprefer="local"', "route[0].prefer: not in this version"),
         ("[[envelope.also]]", "envelope.also[0].client: is missing"),
@@ -311,13 +311,45 @@ match = "a"
 encode = "raw"
 """
     config = read(house, text, TRANSOM_FALLBACK__UPSTREAM="home")
-    assert set(config.inert) == {
-        "timeouts.home_first_byte", "owner.host", "owner.port", "fallback.upstream",
-        "fallback.explain", "upstream[0].model",
-    }  # fmt: skip
-    assert len(config.inert) == 6
-    assert config.upstreams[0].model == "qwen3:8b"
+    assert sorted(config.inert) == ["owner.host", "owner.port"]
     assert "soft limit first" in wrong(house, "[limits]\nsame_result = [8, 5]\n")[0]
+
+
+def test_the_fallback_is_read(house: Path) -> None:
+    """Who answers what must not leave, for how long it is waited, and how much it may be asked."""
+    text = """
+[timeouts]
+home_first_byte = "10s"
+[fallback]
+upstream = "home"
+explain = "text"
+max_context = 4096
+[[upstream]]
+name = "home"
+leg = "local"
+base_url = "http://127.0.0.1:11434"
+dialects = ["ollama"]
+model = "qwen3:8b"
+"""
+    config = read(house, text)
+    assert config.fallback == Fallback("home", "text", 4096)
+    assert config.timeouts.home_first_byte == 10.0
+    assert config.home == config.upstreams[0]
+    assert read(house, text.replace('model = "qwen3:8b"', "")).home is None
+    assert read(house, "").home is None
+
+
+def test_only_a_local_upstream_answers_what_must_not_leave(house: Path) -> None:
+    """A name that is not there, and a cloud, are problems where they are written."""
+    cloud = (
+        '[[upstream]]\nname = "away"\nleg = "cloud"\nbase_url = "https://api.openai.com"\n'
+        'dialects = ["openai"]\nmodel = "m"\n'
+    )
+    (said,) = wrong(house, '[fallback]\nupstream = "away"\n' + cloud)
+    assert "fallback.upstream: is a cloud" in said
+    (said,) = wrong(house, '[fallback]\nupstream = "awy"\n' + cloud)
+    assert "fallback.upstream: there is no such upstream" in said
+    assert read(house, cloud).home is None
 
 
 def test_rates_and_refusals_are_read(house: Path) -> None:
