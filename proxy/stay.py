@@ -5,7 +5,7 @@ it does. It must not know why something must not leave, nor how home finds its a
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -93,7 +93,7 @@ class Stay:
         if self.admitted.match.endpoint.treatment is Treatment.COUNT:
             return await self.hearth.home.count(dialect, body)
         talk = self.case.conversation or look(dialect, document)
-        await self._hold(talk)
+        await _kept(self.hearth.marks.hold(client, self._session, talk))
         asked = self._asked(upstream, document, dialect, body, talk, no)
         return await self.hearth.home.answer(asked)
 
@@ -109,11 +109,8 @@ class Stay:
         config, line = self.config, self.case.line
 
         async def told(texts: Sequence[str]) -> None:
-            try:
-                await self.hearth.marks.said(self.admitted.client, self._session, texts, talk)
-            except StateError as error:
-                # SECURITY: what is not remembered could leave with the next request.
-                raise Refused("state-unavailable") from error
+            marks, client = self.hearth.marks, self.admitted.client
+            await _kept(marks.said(client, self._session, texts, talk))
 
         explain = at_home(said(no), upstream.model) if config.fallback.explain == "text" else ""
         return Asked(
@@ -134,13 +131,14 @@ class Stay:
             line.written_out,
         )
 
-    async def _hold(self, talk: Conversation) -> None:
-        try:
-            await self.hearth.marks.hold(self.admitted.client, self._session, talk)
-        except StateError as error:
-            # SECURITY: as above; home is not asked for what could not be kept there.
-            raise Refused("state-unavailable") from error
-
     @property
     def _session(self) -> str:
         return str(self.case.line.fields.get("session", ""))
+
+
+async def _kept(marking: Awaitable[None]) -> None:
+    try:
+        await marking
+    except StateError as error:
+        # SECURITY: what is not remembered could leave with the next request.
+        raise Refused("state-unavailable") from error

@@ -22,4 +22,28 @@ ROWS = (
         "proxy/local/test_spoken.py::test_what_cannot_becomes_text",
         Cut("if named is None or said.unread:", "if named is None:"),
     ),
+    line(
+        "proxy/config/checks.py",
+        "what must not leave would leave",
+        "proxy/config/test_load.py::test_only_a_local_upstream_answers_what_must_not_leave",
+        Cut("and upstream and upstream.leg is not Leg.LOCAL", "and False"),
+    ),
+    line(
+        "proxy/errand.py",
+        "marks that cannot be read may be there",
+        "scenes/test_home_only.py::test_marks_that_cannot_be_read_keep_everything_home",
+        Cut('raise Refused("home-only") from error', "held = False"),
+    ),
+    line(
+        "proxy/stay.py",
+        "what is not remembered could leave with the next request",
+        "scenes/test_fallback.py::test_marks_that_cannot_be_written_keep_home_silent",
+        Cut('raise Refused("state-unavailable") from error', "return"),
+    ),
+    line(
+        "proxy/state/memory.py",
+        "the oldest mark must not go for a new one",
+        "contract/test_home_marks.py::test_memory_that_is_full_says_so_and_forgets_nothing",
+        Cut("if len(self._home) + len(digests) > self._most:", "if False:"),
+    ),
 )

@@ -264,7 +264,7 @@ def test_shapes_that_are_wrong(house: Path, text: str, problem: str) -> None:
         ("[owner]\nenabled = true", "owner.enabled: not in this version; write false"),
         (
             '[screen]\non_hit = "redact"',
-            'screen.on_hit: not in this version; write "home", "refuse" or "observe"',
+            'screen.on_hit: not in this version; write "home" or "refuse" or "observe"',
         ),
         ('[minimality]\nstrategy = "home"', "minimality.strategy: not in this version"),
         ('[[route]]\nupstream="home"\nprefer="local"', "route[0].prefer: not in this version"),
