@@ -45,6 +45,9 @@ PUT_BACK = 250
 _BACKSTOP = 8000
 """Pages of log at which the writing thread does so itself."""
 
+_GLANCE = 100
+"""Milliseconds for which those who write may have to wait behind a reader then."""
+
 Result = TypeVar("Result")
 
 
@@ -209,11 +212,14 @@ def _connect(
 
 def _put_back(connection: sqlite3.Connection) -> None:
     """Put the log back into the file, and begin it anew: both sync the disk, so nobody who writes
-    for a request should have to. Where somebody is in the way, next time will do."""
-    connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+    for a request should have to. Where a reader is in the way for long, next time will do."""
+    connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+    # Nobody writes during the second look, which is short and finds little to do.
+    connection.execute(f"PRAGMA busy_timeout = {_GLANCE}").fetchall()
+    connection.execute("PRAGMA wal_checkpoint(RESTART)").fetchall()
+    connection.execute(f"PRAGMA busy_timeout = {BUSY_SECONDS * 1000:.0f}").fetchall()
     # The first write behind it is what begins the log anew.
-    connection.execute("DELETE FROM meta WHERE name = 'log'")
-    connection.execute("INSERT INTO meta VALUES ('log', x'')")
+    connection.execute("INSERT OR REPLACE INTO meta VALUES ('log', randomblob(8))")
 
 
 def _enter_wal(connection: sqlite3.Connection) -> str:

@@ -192,7 +192,7 @@ async def test_the_log_is_put_back_without_anybody_who_waits(path: Path) -> None
         pages = connection.execute("PRAGMA page_size").fetchone()[0]
     await store.close()
     assert pragma == (0,)
-    assert size < PUT_BACK * 4 * 8 * pages
+    assert size < PUT_BACK * 8 * pages
 
 
 async def test_what_was_claimed_outlives_a_kill(path: Path) -> None:
