@@ -13,7 +13,6 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from msgspec import Struct
-from msgspec import field as made
 from msgspec.structs import astuple
 
 from policies.past import Past
@@ -56,7 +55,7 @@ class _Plain(Struct, frozen=True, eq=False):
         return f"{type(self).__name__}({', '.join(shown)})"
 
     def _given(self) -> list[object]:
-        return [None if callable(v) or isinstance(v, dict) else v for v in astuple(self)]
+        return [None if callable(v) else v for v in astuple(self)]
 
 
 class Piece(_Plain, frozen=True, eq=False):
@@ -86,7 +85,7 @@ class ToolCall(Struct, frozen=True, gc=False):
         return f"ToolCall({self.id!r}, {self.name!r})"
 
 
-class Unit(_Plain, frozen=True, eq=False):
+class Unit(_Plain, frozen=True, eq=False, dict=True):
     """One piece of third-party text that may be framed: a result string or one text part of it.
 
     `address` leads to the JSON string that holds it. Where that string is itself a JSON text whose
@@ -110,7 +109,12 @@ class Unit(_Plain, frozen=True, eq=False):
     inner: Address = ()
     digest: Callable[[], bytes] | None = None
     span: tuple[int, int] | None = None
-    names: dict[object, bytes] = made(default_factory=dict)
+
+    @property
+    def names(self) -> dict[object, bytes]:
+        """What was worked out about it, by what for. One that is made from another has its own."""
+        names: dict[object, bytes] = self.__dict__.setdefault("names", {})
+        return names
 
 
 class Form(StrEnum):

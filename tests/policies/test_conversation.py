@@ -2,6 +2,8 @@
 
 from functools import partial
 
+from msgspec import structs
+
 from policies.conversation import (
     Conversation,
     Message,
@@ -29,6 +31,8 @@ def test_values_are_compared_by_what_they_were_given() -> None:
     known.names["key"] = b"name"
     assert known == Unit(("m", 0), "said", "tool:x")
     assert known != Unit(("m", 0), "other", "tool:x")
+    assert structs.replace(known, call="c").names == {}
+    assert known.names == {"key": b"name"}
     facts = 0, ("m", 0), "user", Origin.TOOL, b"d"
     assert Message(*facts, signs=partial(tuple, [b"s"])) == Message(*facts)
     assert Message(*facts, size=1) != Message(*facts)
