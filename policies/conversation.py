@@ -2,12 +2,18 @@
 
 Owns the dialect-free vocabulary. It must not know a vendor, a wire format or where bytes lie: an
 `Address` is opaque to policies and only the dialect that made it turns it back into bytes.
+
+What a history has by the hundred is a struct of msgspec: a frozen dataclass takes twenty times as
+long to make.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import astuple
 
 from policies.past import Past
 
@@ -37,8 +43,22 @@ class Strand(NamedTuple):
         return f"Strand({len(self.address)} steps, {'key' if self.is_key else 'value'})"
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class _Plain(Struct, frozen=True, eq=False):
+    """Compared by all but what is worked out when it is asked for, and shown without its text."""
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and self._given() == other._given()
+
+    def __repr__(self) -> str:
+        pairs = zip(self.__struct_fields__, self._given(), strict=True)
+        shown = [f"{name}={value!r}" for name, value in pairs if name != "text"]
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+    def _given(self) -> list[object]:
+        return [None if callable(v) else v for v in astuple(self)]
+
+
+class Piece(_Plain, frozen=True, eq=False):
     """One top-level member or one message as it came: the unit by which clean verdicts are kept.
 
     `digest` is the SHA-256 of the raw bytes and of the piece's role in the body; equal digests are
@@ -49,21 +69,23 @@ class Piece:
 
     address: Address
     digest: bytes
-    strands: Callable[[], tuple[Strand, ...]] = field(repr=False, compare=False)
+    strands: Callable[[], tuple[Strand, ...]]
     size: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCall:
+class ToolCall(Struct, frozen=True, gc=False):
     """A call that the model made. `arguments` is the JSON text as it stands, or free text."""
 
     id: str
     name: str
-    arguments: str = field(repr=False, default="")
+    arguments: str = ""
+
+    def __repr__(self) -> str:
+        """Without the arguments."""
+        return f"ToolCall({self.id!r}, {self.name!r})"
 
 
-@dataclass(frozen=True, slots=True)
-class Unit:
+class Unit(_Plain, frozen=True, eq=False, dict=True):
     """One piece of third-party text that may be framed: a result string or one text part of it.
 
     `address` leads to the JSON string that holds it. Where that string is itself a JSON text whose
@@ -77,7 +99,7 @@ class Unit:
     """
 
     address: Address
-    text: str = field(repr=False)
+    text: str
     source: str
     tool: str = ""
     call: str = ""
@@ -85,9 +107,14 @@ class Unit:
     message: int = 0
     answered: bool = False
     inner: Address = ()
-    digest: Callable[[], bytes] | None = field(default=None, repr=False, compare=False)
+    digest: Callable[[], bytes] | None = None
     span: tuple[int, int] | None = None
-    names: dict[object, bytes] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    @property
+    def names(self) -> dict[object, bytes]:
+        """What was worked out about it, by what for. One that is made from another has its own."""
+        names: dict[object, bytes] = self.__dict__.setdefault("names", {})
+        return names
 
 
 class Form(StrEnum):
@@ -99,8 +126,7 @@ class Form(StrEnum):
     RESULT = "result"
 
 
-@dataclass(frozen=True, slots=True)
-class Half:
+class Half(Struct, frozen=True, gc=False):
     """A call, or a result, that may stay without its content: `way` leads to it, `holder` to the
     value that goes where none of the halves in it stays, `emptied` to its content, None for none,
     in whose place comes `form`. `call` is the id that both halves have, `name` is the tool's, empty
@@ -114,8 +140,7 @@ class Half:
     form: Form
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(_Plain, frozen=True, eq=False):
     """One message, or one item of a Responses input. `role` is lower-case as the wire has it.
 
     `calls` are made here, `answers` are the ids of the calls whose results stand here (an empty id
@@ -139,8 +164,8 @@ class Message:
     sealed: bool = False
     thoughts: tuple[Address, ...] = ()
     hollow: bool = False
-    signs: Callable[[], tuple[bytes, ...]] = field(default=tuple, repr=False, compare=False)
-    results: Callable[[], tuple[bytes, ...]] = field(default=tuple, repr=False, compare=False)
+    signs: Callable[[], tuple[bytes, ...]] = tuple
+    results: Callable[[], tuple[bytes, ...]] = tuple
     size: int = 0
     texts: tuple[Address, ...] = ()
     beside: tuple[Address, ...] = ()
@@ -149,8 +174,7 @@ class Message:
     between: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Struct, frozen=True, gc=False):
     """Messages `start` up to, not including, `stop` that lie between two outputs of the model."""
 
     start: int

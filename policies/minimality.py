@@ -142,14 +142,18 @@ def _pairs(messages: Sequence[Message], granted: Sequence[str]) -> dict[int, lis
     for message in messages:
         calls = [half for half in message.halves if half.form is not Form.RESULT]
         if message.calls:
-            waiting |= {half.call: (message.index, half) for half in calls if half.call}
-            complete = len(calls) == len(message.calls)
-            queue = [(message.index, half) for half in calls] if complete else []
+            made_here = [(message.index, half) for half in calls]
+            waiting |= {made[1].call: made for made in made_here if made[1].call}
+            queue = made_here if len(calls) == len(message.calls) else []
         for half in message.halves:
             if half.form is not Form.RESULT:
                 continue
-            made = waiting.pop(half.call, None) if half.call else (queue.pop(0) if queue else None)
-            if made is not None and made[1].name in named:
+            made = waiting.get(half.call) if half.call else next(iter(queue), None)
+            if made is None:
+                continue
+            queue = [other for other in queue if other is not made]  # it is answered once
+            waiting.pop(made[1].call, None)
+            if made[1].name in named:
                 found.setdefault(made[0], []).append(made[1])
                 found.setdefault(message.index, []).append(half)
     return found

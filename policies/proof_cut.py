@@ -33,7 +33,7 @@ class Shortened:
     def __init__(self, cut: Cut, key: str, raw: bytes, skipped: int) -> None:
         self.cut = cut
         self.start = 0
-        found = _heads(raw)
+        found = _heads(raw, key)
         if not skipped:
             self.start = leading(found)
         begin = turn(found, whole=not skipped)
@@ -110,17 +110,21 @@ def untold(message: object, came: object, notice: str) -> object:
     return kept if "content" in both[1] else {k: v for k, v in kept.items() if k != "content"}
 
 
-def _heads(raw: bytes) -> list[Head]:
+def _heads(raw: bytes, key: str) -> Sequence[Head]:
     try:
-        return heads(raw)
+        return heads(raw, key)
     except ValueError:
         listed: list[Any] = json.loads(raw)
-        return [_head(item) if isinstance(item, dict) else Head() for item in listed]
+        return heads(json.dumps([_head(item) for item in listed]).encode(), key)
 
 
-def _head(item: Mapping[str, Any]) -> Head:
-    texts = {key: item[key] for key in ("type", "role", "id") if isinstance(item.get(key), str)}
-    return Head(**texts, execution=item.get("execution"), content=item.get("content"))
+def _head(item: Any) -> Mapping[str, Any]:
+    """What is read of an item, where it has the shape that it should have."""
+    if not isinstance(item, dict):
+        return {}
+    texts = ("type", "role", "id", "execution")
+    found = {key: item[key] for key in texts if isinstance(item.get(key), str)}
+    return {**found, "content": item.get("content")}
 
 
 def _order(way: Address) -> tuple[tuple[bool, str | int], ...]:

@@ -15,7 +15,8 @@ import msgspec
 RESULT: Final = "[result left out by Transom: call the tool again if it is needed]"
 """All that may stand in place of what an earlier call found."""
 
-_LISTS = ("messages", "input")
+_ITEMS = "input"
+_LISTS = ("messages", _ITEMS)
 _SYSTEM = frozenset({"system", "developer"})
 _SPEAKERS = frozenset({"user", "assistant"}) | _SYSTEM
 _PARTS = {"text": "text", "input_text": "text", "output_text": "text", "refusal": "refusal"}
@@ -68,14 +69,13 @@ class Head(msgspec.Struct, gc=False):
 
     type: str = ""
     role: str = ""
-    id: str | None = None
     execution: str | None = None
     content: Any = None
 
     @property
     def kind(self) -> str:
         """Its type, or what one without a type is."""
-        return self.type or ("" if self.role or self.id is None else "item_reference")
+        return self.type
 
     @property
     def spoken(self) -> bool:
@@ -102,8 +102,21 @@ class Head(msgspec.Struct, gc=False):
         return self.role.lower() in _SYSTEM or (not self.role and self.type == "additional_tools")
 
 
-def heads(raw: bytes) -> list[Head]:
-    """Those of the messages in a list. Raises `ValueError` for what is no list of objects."""
+class Item(Head, gc=False):
+    """The same of an item, which may be known by its id alone."""
+
+    id: str | None = None
+
+    @property
+    def kind(self) -> str:
+        return self.type or ("" if self.role or self.id is None else "item_reference")
+
+
+def heads(raw: bytes, key: str) -> Sequence[Head]:
+    """Those of the messages in the list that stands under `key`. Raises `ValueError` for what is no
+    list of objects."""
+    if key == _ITEMS:
+        return msgspec.json.decode(raw, type=list[Item])
     return msgspec.json.decode(raw, type=list[Head])
 
 
@@ -174,8 +187,8 @@ class Allowlist:
 
 def allowlist(tree: Mapping[str, Any], mode: str, strategy: str = "drop") -> Allowlist:
     """What may leave of a client's body, read by itself."""
-    listed = _listed(tree)
-    found = heads(msgspec.json.encode(listed))
+    key, listed = _listed(tree)
+    found = heads(msgspec.json.encode(listed), key)
     start, begin = leading(found), turn(found) or 0
     texts: set[str] = set()
     if mode == "dialogue":
@@ -187,8 +200,8 @@ def allowlist(tree: Mapping[str, Any], mode: str, strategy: str = "drop") -> All
 def assert_turn_minimal(tree: Mapping[str, Any], allowlist: Allowlist) -> None:
     """Raise `NotMinimal` where the outbound body `tree` holds anything of earlier turns that is not
     in `allowlist`. Texts of ours behind results are not counted as messages of the turn."""
-    listed = _listed(tree)
-    found = heads(msgspec.json.encode(listed))
+    key, listed = _listed(tree)
+    found = heads(msgspec.json.encode(listed), key)
     start = leading(found)
     for index in range(start, max(start, len(listed) - allowlist.rest)):
         message, place = listed[index], f"messages[{index}]"
@@ -201,8 +214,9 @@ def assert_turn_minimal(tree: Mapping[str, Any], allowlist: Allowlist) -> None:
             raise NotMinimal(place)
 
 
-def _listed(tree: Mapping[str, Any]) -> Sequence[Any]:
-    return next((tree[key] for key in _LISTS if isinstance(tree.get(key), list)), ())
+def _listed(tree: Mapping[str, Any]) -> tuple[str, Sequence[Any]]:
+    """Where the messages stand, and they."""
+    return next(((key, tree[key]) for key in _LISTS if isinstance(tree.get(key), list)), ("", ()))
 
 
 def _speaks(message: Any) -> bool:

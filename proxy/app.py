@@ -14,6 +14,7 @@ from pathlib import Path
 from aiohttp import web
 
 from policies.conversation import Conversation
+from policies.screening import Screen
 from proxy import logs
 from proxy.apart import Apart
 from proxy.clean import CleanMarks
@@ -30,7 +31,7 @@ from proxy.outgoing import Workshop
 from proxy.owner import Owner
 from proxy.refusals import refusal
 from proxy.relayed import Relayed
-from proxy.secrets_dir import SecretsDir
+from proxy.secrets_dir import Build, SecretsDir
 from proxy.server import Listener
 from proxy.sessions import labelled
 from proxy.state import Store, open_store
@@ -110,8 +111,11 @@ class Node:
 
 
 @asynccontextmanager
-async def running(config: Config, *, key_file: Path | None = None) -> AsyncIterator[Node]:
-    """A node that accepts requests until the block ends. Raises `CannotListen`, `StateRefused`."""
+async def running(
+    config: Config, *, key_file: Path | None = None, screen: Build = Screen.build
+) -> AsyncIterator[Node]:
+    """A node that accepts requests until the block ends. `screen` is built before it does. Raises
+    `CannotListen`, `StateRefused`."""
     async with AsyncExitStack() as stack:
         listener = Listener.bind(config.listen.host, config.listen.port)
         stack.push_async_callback(listener.stop, 0.0)
@@ -119,7 +123,7 @@ async def running(config: Config, *, key_file: Path | None = None) -> AsyncItera
         stack.push_async_callback(store.close)
         outbound = Outbound(config.timeouts, tailnet=config.tailnet)
         await stack.enter_async_context(outbound)
-        secrets_dir = SecretsDir(config.secrets_dir, tell=_skipped)
+        secrets_dir = SecretsDir(config.secrets_dir, build=screen, tell=_skipped)
         await secrets_dir.start()
         ledger = Ledger(store, store.key, keep=config.ledger_keep)
         sweeper = Sweeper(store, lambda: ledger.keep)

@@ -95,12 +95,16 @@ def serve(config: str | None) -> int:
 
     given = Path(config) if config else None
     examined = _examined(given)
+    from proxy.early import Early
+
+    early = Early()
     from proxy.serve import serve as run_node
 
     return run_node(
         examined.config,
         config_path=examined.path,
         reload=lambda: load(given, os.environ),
+        screen=early.screen,
     )
 
 

@@ -26,7 +26,8 @@ failed, up to six times within a moment (wire.md 0.5), and Codex some thirty. A 
 itself for ever is a loop like any other."""
 
 _KEPT: Final = 8_192
-_AT_ONCE: Final = 32
+_PART: Final = 32
+"""Part of a bucket that is taken at a time: what it regains in a thirty-second of its time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +103,7 @@ class Rates:
 
     async def _ask(self, key: str, rate: Rate, held: _Held, now: float) -> float:
         refill = rate.count / rate.seconds
-        many = min(_AT_ONCE, rate.count // _AT_ONCE)
+        many = rate.count // _PART
         count = many if many > 1 and held.left > rate.count / 2 else 1
         taken = await self._store.take(key, now, rate.count, refill, count)
         if not taken.ok and count > 1:

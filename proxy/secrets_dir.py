@@ -22,6 +22,9 @@ LARGEST = 1 << 20
 MOST = 1000
 """Files at most. More make the directory unreadable: half a corpus would be a false promise."""
 
+Build = Callable[[Mapping[str, bytes]], Screen]
+"""From the contents of the files, by name."""
+
 Entry = tuple[str, int, int, int, int]
 """Path, times of writing and of change in ns, size and inode of a file."""
 
@@ -48,7 +51,7 @@ class SecretsDir:
         path: str,
         *,
         interval: float = INTERVAL,
-        build: Callable[[Mapping[str, bytes]], Screen] = Screen.build,
+        build: Build = Screen.build,
         tell: Callable[[int], None] | None = None,
     ) -> None:
         self._root = Path(path) if path else None

@@ -24,30 +24,36 @@ from proxy.errors import Refused
 from proxy.notify import notify
 from proxy.problems import Invalid
 from proxy.routes import choose
-from proxy.server import CannotListen, run, settle, share_memory
+from proxy.secrets_dir import Build
+from proxy.server import CannotListen, run, settle
 from proxy.state import StateRefused
 
 FINE, WRONG = 0, 2
 _NAMES = 1024
 
 
-def serve(config: Config, *, config_path: Path | None, reload: Callable[[], Config]) -> int:
+def serve(
+    config: Config, *, config_path: Path | None, reload: Callable[[], Config], screen: Build
+) -> int:
     """Serve until SIGTERM. `reload` reads the configuration again; what it raises keeps the old
-    one. Returns the exit code: 0 after draining, 2 when it cannot start."""
+    one. `screen` builds what guards the first requests. Returns the exit code: 0 after draining, 2
+    when it cannot start."""
     logs.set_up(sys.stderr)
     os.umask(0o077)
-    share_memory()
     try:
-        asyncio.run(_serve(config, reload, os.environ))
+        asyncio.run(_serve(config, reload, screen, os.environ))
     except (CannotListen, StateRefused) as trouble:
         sys.stderr.write(f"error: {trouble}\n")
         return WRONG
     return FINE
 
 
-async def _serve(config: Config, reload: Callable[[], Config], environ: Mapping[str, str]) -> None:
+async def _serve(
+    config: Config, reload: Callable[[], Config], screen: Build, environ: Mapping[str, str]
+) -> None:
     key_file = environ.get("TRANSOM_STATE_KEY_FILE")
-    async with running(config, key_file=Path(key_file) if key_file else None) as node:
+    key = Path(key_file) if key_file else None
+    async with running(config, key_file=key, screen=screen) as node:
         logs.set_up(sys.stderr, clean=clean_names(lambda: node.parts.secrets.current()))
         desk = _Desk(node, reload)
         control = await _control(state_folder(environ), desk)

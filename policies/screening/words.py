@@ -73,23 +73,16 @@ class Words:
         """Read all lists."""
         lists = {language: _list(language) for language in LATIN + OTHER}
         tables = {
-            language: {_bare(word): n for n, word in enumerate(words)}
+            language: {word: n for n, word in enumerate(_bare("\n".join(words)).split("\n"))}
             for language, words in lists.items()
         }
         folded = {
-            language: frozenset(
-                _folded(unicodedata.normalize(form, word).encode())
-                for word in lists[language]
-                for form in ("NFC", "NFKD")
-            )
+            language: frozenset(_folded(_forms(lists[language]).encode()).split())
             for language in LATIN
         }
         latin = frozenset().union(*folded.values())
         far = frozenset(
-            unicodedata.normalize(form, word).encode()
-            for language in OTHER
-            for word in lists[language]
-            for form in ("NFC", "NFKD")
+            word for language in OTHER for word in _forms(lists[language]).encode().split(b"\n")
         )
         return cls(tables, folded, latin, far, lists)
 
@@ -189,6 +182,13 @@ def _list(language: str) -> tuple[str, ...]:
         return tuple(Mnemonic(language).wordlist)
     file = resources.files("policies.screening").joinpath("lists", f"{language}.txt")
     return tuple(file.read_text("utf-8").split())
+
+
+def _forms(words: Sequence[str]) -> str:
+    """Words composed and decomposed, a line for each: a list at once takes a fraction of the time
+    that its words take."""
+    text = "\n".join(words)
+    return "\n".join(unicodedata.normalize(form, text) for form in ("NFC", "NFKD"))
 
 
 def _slices(data: bytes) -> Iterator[bytes]:

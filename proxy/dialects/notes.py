@@ -13,6 +13,8 @@ from proxy.dialects.opened import Fields, Opened
 from proxy.lazyjson import Kind
 from proxy.said import MARKS
 
+_RESULT_ROLES = ("tool", "function")
+
 
 class Notes:
     """Collects the facts about one message or top-level member. `depth` is the length of its
@@ -131,6 +133,20 @@ class Notes:
         """The role of a message is none that the dialect knows, or there is none."""
         role = members.get("role")
         self.unknown_at(message if role is None else role)
+        self.answers_by_role()
+
+    def answers_by_role(self) -> None:
+        """A role of results, where the dialect has none: a result all the same, which continues a
+        turn."""
+        if self.role in _RESULT_ROLES and not self.spoken and not self.answers:
+            self.answers.append("")
+
+    def unknown_part(self, node: Opened) -> None:
+        """A part of a kind that the dialect does not know. Another dialect's result is one all the
+        same: it continues a turn."""
+        self.unknown_at(node)
+        if not self.spoken and node.word("type") == "tool_result":
+            self.answers.append("")
 
     def opaque_at(self, node: Opened) -> None:
         """A value whose content cannot be read."""

@@ -147,6 +147,8 @@ def _message(node: Opened, notes: Notes) -> None:
             notes.half(call, node, content, Form.RESULT)
         elif content.kind is not Kind.STRING:
             notes.unknown_at(content)
+            for part in content.items() if content.kind is Kind.ARRAY else ():
+                notes.unknown_part(part)
         elif notes.origin is not Origin.UNKNOWN:
             notes.says(content, content.text())
     images = notes.list_of(members.get("images"))
@@ -162,7 +164,9 @@ def _message(node: Opened, notes: Notes) -> None:
             notes.unknown_at(made)
         elif notes.spoken:
             _call(made, body, listed, notes)
-    for name in ("tool_calls", "thinking"):
+    # A result is known by its call's id and name; beside what is said they say nothing.
+    named = () if notes.origin is Origin.TOOL else ("tool_name", "tool_call_id")
+    for name in ("tool_calls", "thinking", *named):
         notes.aside(members.get(name))
 
 

@@ -228,7 +228,7 @@ def _part(node: Opened, notes: Notes) -> Opened | None:
     kind = node.word("type")
     fields = _PARTS.get(kind)
     if fields is None:
-        notes.unknown_at(node)
+        notes.unknown_part(node)
         return None
     members = notes.open(node, fields)
     if kind in ("image_url", "input_audio", "file"):

@@ -85,21 +85,38 @@ def read_item(node: Opened, notes: Notes) -> None:
     kind = node.word("type") or _untyped(node)
     fields = _ITEMS.get(kind)
     if fields is None:
-        notes.unknown_at(node)
-        notes.role = kind
+        _stranger(kind, node, notes)
         return
     members = notes.open(node, fields)
     notes.role = members.text("role").lower() or kind
-    notes.spoken = kind in _SPOKEN or (kind == "message" and notes.role == "assistant")
+    notes.spoken = kind in _SPOKEN or notes.role == "assistant"
     notes.origin = _origin(kind, notes.role)
+    if kind == "message" and notes.origin is Origin.UNKNOWN:
+        notes.unknown_role(members, node)
     notes.grants = kind in _GRANTS
     if kind in _CALLS:
         _call(kind, node, members, notes)
     elif (reader := _READERS.get(kind)) is not None:
         reader(kind, members, notes)
+    notes.answers_by_role()
     output = members.get("output")
     if kind in _PLAIN and output is not None and _direct(members):
         notes.half(members.text("call_id"), node, output, Form.RESULT)
+
+
+def _stranger(kind: str, node: Opened, notes: Notes) -> None:
+    """An item of a kind that nobody knows: who speaks is all that is read of it. By its name, its
+    role or a part of it, it may be a result, which continues a turn."""
+    role, content = node.word("role").lower(), node.get("content")
+    notes.unknown_at(node)
+    notes.role = role or kind
+    notes.spoken = role == "assistant"
+    if content is not None and content.kind is Kind.ARRAY:
+        for item in content.items():
+            notes.unknown_part(item)
+    if kind.endswith("_output") and not notes.spoken:
+        notes.answers.append("")
+    notes.answers_by_role()
 
 
 def _direct(members: Fields) -> bool:
@@ -109,9 +126,13 @@ def _direct(members: Fields) -> bool:
 
 
 def _untyped(node: Opened) -> str:
-    if node.get("role") is not None:
+    kind = node.get("type")
+    if kind is not None and not kind.null:
+        return ""
+    if node.word("role"):
         return "message"
-    return "item_reference" if node.get("id") is not None else ""
+    given = node.get("id")
+    return "item_reference" if given is not None and given.kind is Kind.STRING else ""
 
 
 def _origin(kind: str, role: str) -> Origin:
@@ -121,11 +142,14 @@ def _origin(kind: str, role: str) -> Origin:
         return Origin.AGENT
     if kind.endswith("_output"):
         return Origin.TOOL
-    operator = role in ("system", "developer", "user") or kind in _READERS or kind in _CONTROL
+    # SECURITY: nobody becomes the operator by a role that nobody knows.
+    operator = role in ("system", "developer", "user") or kind in _OPERATORS
     return Origin.OPERATOR if operator else Origin.UNKNOWN
 
 
-_CONTROL = frozenset({"compaction_trigger", "configuration_update"})
+_OPERATORS = frozenset(
+    {"additional_tools", "mcp_approval_response", "compaction_trigger", "configuration_update"}
+)
 
 _GRANTS = frozenset({"additional_tools", "configuration_update"})
 

@@ -29,7 +29,7 @@ def part(node: Opened, notes: Notes) -> Opened | None:
     kind = node.word("type")
     fields = _PARTS.get(kind)
     if fields is None:
-        notes.unknown_at(node)
+        notes.unknown_part(node)
         return None
     members = notes.open(node, fields)
     if kind in ("input_image", "input_file", "input_audio"):

@@ -109,6 +109,7 @@ def _screenshot(kind: str, members: Fields, notes: Notes) -> None:
 def _search(kind: str, members: Fields, notes: Notes) -> None:
     if members.text("execution") == "client":
         _answered(members, notes)
+        notes.spoken = False
     else:
         notes.spoken, notes.origin = True, Origin.AGENT
     tool_names(members.get("tools"), notes)

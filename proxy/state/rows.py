@@ -22,7 +22,7 @@ _FRAMES = (
 _NOTES = "SELECT digest, seen, value FROM conversations WHERE digest IN "
 _CLAIM_FRAME = """
     INSERT INTO frames (digest, nonce, field, intro, kept, encode, followed, seen)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (digest) DO UPDATE SET seen = excluded.seen
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (digest) DO NOTHING
 """
 _CLAIM_NOTE = """
     INSERT INTO conversations (digest, value, seen) VALUES (?, ?, ?)
@@ -63,15 +63,29 @@ def insert(
         known, _ = select(connection, *digests)
         if any(known.notes.get(digest, text) != text for digest, text in notes):
             return known
-    if frames:
-        connection.executemany(
-            _CLAIM_FRAME,
-            [(digest, bytes.fromhex(row.nonce), *_values(row), now) for digest, row in frames],
-        )
+    won, lost = _first(connection, frames, now)
     if notes:
         connection.executemany(_CLAIM_NOTE, [(digest, value, now) for digest, value in notes])
-    found, _ = select(connection, *digests)
-    return found
+    if not (lost or notes):
+        return Rows(won)
+    touch(connection, (lost, ()), now)
+    found, _ = select(connection, lost, digests[1])
+    return Rows({**won, **found.frames}, found.notes)
+
+
+def _first(
+    connection: sqlite3.Connection, frames: Sequence[Claim], now: int
+) -> tuple[dict[bytes, FrameRow], list[bytes]]:
+    """Write the rows that are not there yet: these, and the digests of the others."""
+    won: dict[bytes, FrameRow] = {}
+    lost: list[bytes] = []
+    for digest, row in frames:
+        values = (digest, bytes.fromhex(row.nonce), *_values(row), now)
+        if connection.execute(_CLAIM_FRAME, values).rowcount == 1:
+            won[digest] = row
+        elif digest not in won:
+            lost.append(digest)
+    return won, lost
 
 
 def touch(connection: sqlite3.Connection, stale: Stale, now: int) -> None:

@@ -1,16 +1,18 @@
 """State in one SQLite file, for one process or several: `sqlite:///…`.
 
-Owns the file, its rights and its two threads, one that writes and one that reads. It must not know
-what a digest stands for. WAL with `synchronous=NORMAL`: a row that was claimed survives the end of
-the process at any moment.
+Owns the file, its rights and who writes: small things are written on the loop if nothing is in the
+way, all else in one thread, and another one reads and puts the log back into the file. It must not
+know what a digest stands for. WAL with `synchronous=NORMAL`: a row that was claimed survives the
+end of the process at any moment.
 """
 
 import contextlib
 import os
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from proxy.state import book_rows, home_rows, rows
 from proxy.state.base import Claim, Clock, NoteClaim, Rows, StateRefused
@@ -23,6 +25,7 @@ from proxy.state.book import (
     Taken,
     Written,
 )
+from proxy.state.inline import Inline
 from proxy.state.keyfile import load_key
 from proxy.state.schema import migrate
 from proxy.state.worker import Worker
@@ -32,6 +35,20 @@ BUSY_SECONDS = 2.0
 
 DEADLINE_SECONDS = 5.0
 """How long a request waits for its read or claim, queue included."""
+
+FEW = 32
+"""Rows of one claim up to which it may be written on the loop: a fifth of a millisecond."""
+
+PUT_BACK = 250
+"""Writes after which the log is put back into the file: some four pages each."""
+
+_BACKSTOP = 8000
+"""Pages of log at which the writing thread does so itself."""
+
+_GLANCE = 100
+"""Milliseconds for which those who write may have to wait behind a reader then."""
+
+Result = TypeVar("Result")
 
 
 class SqliteStore:
@@ -45,12 +62,14 @@ class SqliteStore:
         self._clock = clock
 
         def connect() -> sqlite3.Connection:
-            return _connect(path)
+            return _connect(path, _BACKSTOP)
 
+        self._inline = Inline(lambda: _connect(path, 0, 0.0))
         self._writer = Worker(
             connect, name="state-writer", begin="BEGIN IMMEDIATE", deadline=DEADLINE_SECONDS
         )
         self._reader = Worker(connect, name="state-reader", begin="", deadline=DEADLINE_SECONDS)
+        self._writes = 0
 
     @property
     def key(self) -> bytes:
@@ -71,12 +90,15 @@ class SqliteStore:
     async def claim(self, frames: Iterable[Claim], notes: Iterable[NoteClaim] = ()) -> Rows:
         now = int(self._clock())
         new_frames, new_notes = tuple(frames), tuple(notes)
-        return await self._writer.call(
-            lambda connection: rows.insert(connection, new_frames, new_notes, now)
-        )
+
+        def insert(connection: sqlite3.Connection) -> Rows:
+            return rows.insert(connection, new_frames, new_notes, now)
+
+        return await self._write(insert, few=len(new_frames) + len(new_notes) <= FEW)
 
     async def expire(self, keep: float) -> int:
         before = int(self._clock() - keep)
+<<<<<<< HEAD
         return await self._writer.call(
             lambda db: (
                 rows.delete(db, before)
@@ -84,6 +106,9 @@ class SqliteStore:
                 + home_rows.delete(db, before)
             )
         )
+=======
+        return await self._write(lambda db: rows.delete(db, before) + book_rows.delete(db, before))
+>>>>>>> main
 
     async def mark(self, digests: Sequence[bytes], session: str) -> None:
         now = int(self._clock())
@@ -105,13 +130,13 @@ class SqliteStore:
     async def take(
         self, key: str, now: float, capacity: float, refill: float, count: int = 1
     ) -> Taken:
-        return await self._writer.call(
-            lambda db: book_rows.take(db, key, now, capacity, refill, count)
+        return await self._write(
+            lambda db: book_rows.take(db, key, now, capacity, refill, count), few=True
         )
 
     async def record(self, page: Page) -> Written:
         now = self._clock()
-        return await self._writer.call(lambda db: book_rows.write(db, page, now))
+        return await self._write(lambda db: book_rows.write(db, page, now))
 
     async def events(self, since: float = 0.0, limit: int = 1000) -> tuple[EventRow, ...]:
         return await self._reader.call(lambda db: book_rows.events(db, since, limit))
@@ -131,11 +156,24 @@ class SqliteStore:
         return await self._reader.call(lambda db: book_rows.sessions(db, limit))
 
     async def ack(self, number: int) -> bool:
-        return await self._writer.call(lambda db: book_rows.ack(db, number))
+        return await self._write(lambda db: book_rows.ack(db, number))
 
     async def close(self) -> None:
+        self._inline.close()
         await self._reader.close()
         await self._writer.close()
+
+    async def _write(
+        self, work: Callable[[sqlite3.Connection], Result], *, few: bool = False
+    ) -> Result:
+        """Write in one transaction; what is `few` on the loop if nothing is in the way."""
+        self._writes += 1
+        if self._writes >= PUT_BACK:
+            self._writes = 0
+            self._reader.post(_put_back)
+        if few and (done := self._inline.attempt(work)) is not None:
+            return done
+        return await self._writer.call(work)
 
 
 def _prepare(path: Path, key_file: Path) -> bytes:
@@ -181,14 +219,34 @@ def _explained(path: Path) -> Iterator[None]:
         ) from None
 
 
-def _connect(path: Path) -> sqlite3.Connection:
+def _connect(
+    path: Path, put_back: int = _BACKSTOP, patience: float | None = None
+) -> sqlite3.Connection:
+    """A connection that puts the log back when it has that many pages, 0 for never, and waits
+    `patience` seconds for a lock."""
     # An address and not a path, so that a file that has vanished is not made anew, without rights.
     connection = sqlite3.connect(
-        f"{path.absolute().as_uri()}?mode=rw", uri=True, timeout=BUSY_SECONDS, isolation_level=None
+        f"{path.absolute().as_uri()}?mode=rw",
+        uri=True,
+        timeout=BUSY_SECONDS if patience is None else patience,
+        isolation_level=None,
     )
     connection.execute("PRAGMA synchronous = NORMAL")
+    connection.execute(f"PRAGMA wal_autocheckpoint = {put_back}")
     connection.execute("PRAGMA journal_size_limit = 16777216")
     return connection
+
+
+def _put_back(connection: sqlite3.Connection) -> None:
+    """Put the log back into the file, and begin it anew: both sync the disk, so nobody who writes
+    for a request should have to. Where a reader is in the way for long, next time will do."""
+    connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+    # Nobody writes during the second look, which is short and finds little to do.
+    connection.execute(f"PRAGMA busy_timeout = {_GLANCE}").fetchall()
+    connection.execute("PRAGMA wal_checkpoint(RESTART)").fetchall()
+    connection.execute(f"PRAGMA busy_timeout = {BUSY_SECONDS * 1000:.0f}").fetchall()
+    # The first write behind it is what begins the log anew.
+    connection.execute("INSERT OR REPLACE INTO meta VALUES ('log', randomblob(8))")
 
 
 def _enter_wal(connection: sqlite3.Connection) -> str:

@@ -20,8 +20,8 @@ Result = TypeVar("Result")
 
 _BATCH = 64
 
-# What SQLite says, and what a row raises that somebody has written by hand.
-_FAILURES = (sqlite3.Error, ArithmeticError, AttributeError, TypeError, ValueError)
+FAILURES = (sqlite3.Error, ArithmeticError, AttributeError, TypeError, ValueError)
+"""What SQLite says, and what a row raises that somebody has written by hand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class Worker:
             try:
                 connection = connection or self._connect()
                 results = self._transact(connection, batch)
-            except _FAILURES as error:
+            except FAILURES as error:
                 # The words of SQLite may quote a statement or a path; its name for the error does.
                 failure = StateError(f"the state failed: {type(error).__name__}")
                 for job in batch:
@@ -111,7 +111,7 @@ class Worker:
         try:
             results = [job.work(connection) for job in batch]
             connection.execute("COMMIT")
-        except _FAILURES:
+        except FAILURES:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             raise

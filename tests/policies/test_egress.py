@@ -2,9 +2,9 @@
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from policies.conversation import Piece, Strand
 from policies.decision import Allow, BlockFallBackLocal, Finding

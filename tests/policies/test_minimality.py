@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from policies.conversation import Form, Unit
 from policies.cut import Cut, Window
@@ -100,12 +101,13 @@ def test_pairs_without_ids_are_told_by_their_place() -> None:
     """Where calls have no ids, the result at a place answers the call at the same place."""
     seen = history("uCrau")
     bare = [
-        replace(m, halves=tuple(replace(half, call="") for half in m.halves)) for m in seen.messages
+        structs.replace(m, halves=tuple(structs.replace(half, call="") for half in m.halves))
+        for m in seen.messages
     ]
     found = plan(replace(seen, messages=tuple(bare)), ELIDE)
     assert found is not None
     assert {*found.emptied} == {1, 2}
-    uneven = replace(bare[1], calls=bare[1].calls * 2)
+    uneven = structs.replace(bare[1], calls=bare[1].calls * 2)
     bare[1] = uneven
     assert plan(replace(seen, messages=tuple(bare)), ELIDE).gone == {1, 2}  # type: ignore[union-attr]
 
@@ -114,9 +116,11 @@ def test_several_calls_in_one_member_go_and_stay_one_by_one() -> None:
     """Where a list holds the calls, it stays for the one that does, and the others leave it."""
     seen = history("uCrau")
     call = seen.messages[1].halves[0]
-    first = replace(call, holder=("calls",), way=("calls", 0), emptied=("calls", 0, "given"))
-    second = replace(first, call="lost", way=("calls", 1), emptied=("calls", 1, "given"))
-    message = replace(seen.messages[1], beside=(("calls",),), halves=(first, second))
+    first = structs.replace(
+        call, holder=("calls",), way=("calls", 0), emptied=("calls", 0, "given")
+    )
+    second = structs.replace(first, call="lost", way=("calls", 1), emptied=("calls", 1, "given"))
+    message = structs.replace(seen.messages[1], beside=(("calls",),), halves=(first, second))
     messages = (seen.messages[0], message, *seen.messages[2:])
     found = plan(replace(seen, messages=messages), ELIDE)
     assert found is not None
@@ -128,7 +132,7 @@ def test_what_is_exchanged_is_not_left_out_besides() -> None:
     """A part that nobody knows goes with the content in which it stands."""
     seen = history("uCrau")
     inside = (*WORDS, "content", 3)
-    message = replace(seen.messages[2], beside=(WORDS, inside))
+    message = structs.replace(seen.messages[2], beside=(WORDS, inside))
     found = plan(replace(seen, messages=(*seen.messages[:2], message, *seen.messages[3:])), ELIDE)
     assert found is not None
     assert not found.trimmed
@@ -145,7 +149,10 @@ def test_texts_with_words_of_others_in_them_go() -> None:
     seen = history("uauau")
     span = Unit(("messages", 2, *WORDS, "text"), "a file", "tool:", message=2, span=(0, 3))
     assert plan(replace(seen, units=(span,)), DIALOGUE).gone == {2}  # type: ignore[union-attr]
-    for other in (replace(span, message=4), replace(span, address=("messages", 2, "name"))):
+    for other in (
+        structs.replace(span, message=4),
+        structs.replace(span, address=("messages", 2, "name")),
+    ):
         assert plan(replace(seen, units=(other,)), DIALOGUE) == plan(seen, DIALOGUE)
 
 
@@ -168,7 +175,7 @@ def test_names_are_those_of_results_that_do_not_leave() -> None:
     """In order, each once, from the call where the result has none."""
     seen = history("uCrCrCrauCr", calls=("b", "a", "b", "c"))
     assert names_of(seen, plan(seen, STRICT)) == ("b", "a")  # type: ignore[arg-type]
-    mute = replace(seen, messages=tuple(replace(m, calls=()) for m in seen.messages))
+    mute = replace(seen, messages=tuple(structs.replace(m, calls=()) for m in seen.messages))
     assert names_of(mute, plan(mute, STRICT)) == ("b", "a")  # type: ignore[arg-type]
     elided = history("uCrau")
     assert names_of(elided, plan(elided, ELIDE)) == ()  # type: ignore[arg-type]

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from policies.conversation import Piece, Strand
 from policies.cut import OPEN, Window
@@ -103,7 +104,7 @@ def test_a_plain_chat_has_no_window_to_remember() -> None:
 def test_a_notice_that_has_to_be_a_head_is_there() -> None:
     """Strict and elided, a pair may not come first."""
     small = history("uCrau")
-    pieces = tuple(replace(piece, size=1) for piece in small.pieces)
+    pieces = tuple(structs.replace(piece, size=1) for piece in small.pieces)
     found = show(replace(small, pieces=pieces), None, Minimality("strict", "elide"))
     assert isinstance(found, Shown)
     assert found.window is not None

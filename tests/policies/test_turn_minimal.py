@@ -72,17 +72,19 @@ FOUND = block("tool_result", tool_use_id="c", content="found")
 )
 def test_turns_are_found(messages: list[Any], begin: int) -> None:
     """Where the newest run begins that answers no call and holds words of a user."""
-    assert turn(heads(msgspec.json.encode(messages))) == begin
+    assert turn(heads(msgspec.json.encode(messages), "input")) == begin
 
 
 def test_of_a_part_of_the_messages_only_what_can_be_seen_is_told() -> None:
     """A run that may begin before the first of them has no beginning here."""
     rest = [said("user", "b"), said("assistant", "c")]
-    assert turn(heads(msgspec.json.encode(rest)), whole=False) is None
+    assert turn(heads(msgspec.json.encode(rest), "input"), whole=False) is None
     more = [said("assistant", "a"), *rest]
-    assert turn(heads(msgspec.json.encode(more)), whole=False) == 1
-    assert turn(heads(msgspec.json.encode([said("assistant", "a")])), whole=False) is None
-    assert leading(heads(msgspec.json.encode([said("system", "a")]))) == 1
+    assert turn(heads(msgspec.json.encode(more), "input"), whole=False) == 1
+    assert (
+        turn(heads(msgspec.json.encode([said("assistant", "a")]), "messages"), whole=False) is None
+    )
+    assert leading(heads(msgspec.json.encode([said("system", "a")]), "messages")) == 1
 
 
 DIALOGUE: list[Any] = [

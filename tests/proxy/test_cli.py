@@ -15,9 +15,11 @@ from typing import Any
 
 import pytest
 
+from policies.screening import Screen
 from proxy import __version__, cli, rivals
 from proxy.config import Config, sources
 from proxy.first_steps import example
+from proxy.secrets_dir import Build
 
 SECRET = "sk-" + "q7Zk29xWv41"
 HEAVY = {"aiohttp", "structlog", "jinja2", "anthropic", "openai", "ollama", "httpx", "pydantic"}
@@ -220,8 +222,11 @@ def served(monkeypatch: pytest.MonkeyPatch) -> Called:
 
     calls: Called = []
 
-    def serve(config: Config, *, config_path: Path | None, reload: Callable[[], Config]) -> int:
-        calls.append({"config": config, "path": config_path, "again": reload()})
+    def serve(
+        config: Config, *, config_path: Path | None, reload: Callable[[], Config], screen: Build
+    ) -> int:
+        found = {"config": config, "path": config_path, "again": reload(), "screen": screen}
+        calls.append(found)
         return 0
 
     monkeypatch.setattr(proxy.serve, "serve", serve)
@@ -235,6 +240,7 @@ def test_serve_hands_over_the_configuration(
     assert cli.run(["serve"]) == 0
     assert served[0]["path"] is None
     assert served[0]["config"] == served[0]["again"]
+    assert served[0]["screen"]({}).version == Screen.build().version
     path = put(house / "c.toml", "[listen]\nport = 9\n[fallback]\nexplain = 'text'\n")
     assert cli.run(["serve", "-c", str(path)]) == 0
     assert served[1]["path"] == path

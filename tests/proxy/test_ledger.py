@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from policies.conversation import Conversation, Message, Origin, Run, Unit
 from policies.decision import Decision, Frame, FrameRow, Leg, Placed, Remembered, Turn
@@ -109,7 +110,7 @@ async def test_known_rows_need_no_read_and_no_transaction() -> None:
     """Hits are answered from memory; a decision without new frames writes nothing."""
     store = Watched()
     ledger = Ledger(store, KEY)
-    turn = conversation(UNIT, dataclasses.replace(UNIT, part=1))
+    turn = conversation(UNIT, structs.replace(UNIT, part=1))
     await ledger.recall("laptop", turn)
     await ledger.claim("laptop", turn, begun(framed([row(1), row(2)])))
     remembered = await ledger.recall("laptop", turn)
@@ -124,9 +125,9 @@ async def test_a_turn_reads_and_writes_only_what_is_new() -> None:
     rows come back in the order of the frames."""
     store = Watched()
     ledger = Ledger(store, KEY)
-    old = [dataclasses.replace(UNIT, call=f"c{number}") for number in range(5)]
+    old = [structs.replace(UNIT, call=f"c{number}") for number in range(5)]
     await ledger.claim("laptop", conversation(*old), begun(framed(map(row, range(5)))))
-    turn = conversation(*old, UNIT, dataclasses.replace(UNIT, part=1))
+    turn = conversation(*old, UNIT, structs.replace(UNIT, part=1))
     remembered = await ledger.recall("laptop", turn)
     assert remembered.rows == {number: row(number) for number in range(5)}
     claimed = await ledger.claim("laptop", turn, framed(map(row, range(7)), remembered.rows))
@@ -154,7 +155,7 @@ async def test_only_what_is_claimed_anyhow_is_not_asked_for(
     await Ledger(store, KEY).claim("laptop", conversation(UNIT), framed([row(1)]))
     ledger = Ledger(store, KEY)
     await ledger.claim("laptop", conversation(), begun(Decision(Leg.CLOUD, pins=pins)))
-    turn = conversation(dataclasses.replace(UNIT, **unit))
+    turn = conversation(structs.replace(UNIT, **unit))
     remembered = await ledger.recall("laptop", turn)
     assert remembered.rows == ({0: row(1)} if read else {})
     assert store.reads == ([(1, 0)] if read else [])
@@ -164,7 +165,7 @@ async def test_only_what_is_claimed_anyhow_is_not_asked_for(
 async def test_frames_need_not_cover_all_units() -> None:
     """Units that are not framed take no part: numbers are those of the conversation."""
     ledger = Ledger(MemoryStore(), KEY)
-    turn = conversation(*(dataclasses.replace(UNIT, call=f"c{number}") for number in range(4)))
+    turn = conversation(*(structs.replace(UNIT, call=f"c{number}") for number in range(4)))
     decision = Decision(Leg.CLOUD, (Frame(1, row(1), known=False), Frame(3, row(3), known=False)))
     assert (await ledger.claim("laptop", turn, decision)).rows == {1: row(1), 3: row(3)}
     assert (await ledger.recall("laptop", turn)).rows == {1: row(1), 3: row(3)}
@@ -186,7 +187,7 @@ async def test_what_makes_a_unit_another(change: dict[str, str]) -> None:
     """Call, tool, part, leaf and text are identity: with another one the unit is unknown."""
     ledger = Ledger(MemoryStore(), KEY)
     await ledger.claim("laptop", conversation(UNIT), framed([row(1)]))
-    other = conversation(dataclasses.replace(UNIT, **change))
+    other = conversation(structs.replace(UNIT, **change))
     assert (await ledger.recall("laptop", other)).rows == {}
 
 
@@ -205,21 +206,21 @@ async def test_position_and_packaging_are_not_identity() -> None:
     """A client may move and merge: address, message, source and the like do not count."""
     ledger = Ledger(MemoryStore(), KEY)
     await ledger.claim("laptop", conversation(UNIT), framed([row(1)]))
-    moved = dataclasses.replace(
+    moved = structs.replace(
         UNIT, address=("messages", 9, "content"), source="tool:other", message=9, answered=True
     )
-    before = dataclasses.replace(UNIT, call="call_0")
+    before = structs.replace(UNIT, call="call_0")
     assert (await ledger.recall("laptop", conversation(before, moved))).rows == {1: row(1)}
 
 
 async def test_without_call_ids_equal_units_are_told_apart_by_their_rank() -> None:
     """The first of two equal results stays the first, whatever comes between or behind."""
     ledger = Ledger(MemoryStore(), KEY)
-    bare = dataclasses.replace(UNIT, call="", part=3)
-    other = dataclasses.replace(bare, text="other")
-    leaf = dataclasses.replace(bare, inner=("stdout",))
+    bare = structs.replace(UNIT, call="", part=3)
+    other = structs.replace(bare, text="other")
+    leaf = structs.replace(bare, inner=("stdout",))
     await ledger.claim("laptop", conversation(bare, leaf), framed([row(1), row(2)]))
-    grown = conversation(other, bare, UNIT, bare, leaf, dataclasses.replace(bare, part=0))
+    grown = conversation(other, bare, UNIT, bare, leaf, structs.replace(bare, part=0))
     assert (await ledger.recall("laptop", grown)).rows == {1: row(1), 4: row(2)}
     decision = Decision(Leg.CLOUD, (Frame(3, row(4), known=False), Frame(5, row(6), known=False)))
     assert (await ledger.claim("laptop", grown, decision)).rows == {3: row(4), 5: row(6)}
@@ -238,7 +239,7 @@ async def test_the_same_unit_twice_in_one_body_has_one_row() -> None:
 async def test_lone_surrogates_have_an_identity() -> None:
     """They pass on local legs, so a unit that holds one is remembered like any other."""
     ledger = Ledger(MemoryStore(), KEY)
-    odd = conversation(dataclasses.replace(UNIT, text="\ud800", call="\udfff", inner=("\ud800", 3)))
+    odd = conversation(structs.replace(UNIT, text="\ud800", call="\udfff", inner=("\ud800", 3)))
     await ledger.claim("laptop", odd, framed([row(1)]))
     assert (await ledger.recall("laptop", odd)).rows == {0: row(1)}
 
@@ -253,7 +254,7 @@ async def test_no_two_identities_run_into_the_same_bytes(
 ) -> None:
     """Moving characters from one field to the next gives another unit."""
     units = [
-        dataclasses.replace(UNIT, call=f"x{a}", tool=b, text=c, inner=(d,) if leaves else (d, 0))
+        structs.replace(UNIT, call=f"x{a}", tool=b, text=c, inner=(d,) if leaves else (d, 0))
         for a, b, c, d in fields
     ]
     digests = unit_ids(KEY, "laptop", conversation(*units), range(len(units)))
@@ -264,13 +265,13 @@ async def test_the_memory_in_front_is_bounded_and_keeps_what_is_used() -> None:
     """The oldest hit goes first; one that was asked for is not the oldest."""
     store = Watched()
     ledger = Ledger(store, KEY, most_hits=4)
-    turns = [conversation(dataclasses.replace(UNIT, call=f"c{number}")) for number in range(3)]
+    turns = [conversation(structs.replace(UNIT, call=f"c{number}")) for number in range(3)]
     for number in (0, 1):
         await ledger.claim("laptop", turns[number], begun(framed([row(number)])))
     await ledger.recall("laptop", turns[0])
     await ledger.claim("laptop", turns[2], framed([row(2)]))
     for number in (0, 2, 1):
-        read = dataclasses.replace(turns[number].units[0], answered=True)
+        read = structs.replace(turns[number].units[0], answered=True)
         turn = dataclasses.replace(turns[number], units=(read,))
         assert (await ledger.recall("laptop", turn)).rows == {0: row(number)}
     assert store.reads == [(1, 0)]
@@ -308,8 +309,8 @@ RUNS = (
     Run(6, 7, True, True),
 )
 RESULTS = (
-    dataclasses.replace(UNIT, message=2, answered=True),
-    dataclasses.replace(UNIT, call="c2", message=6),
+    structs.replace(UNIT, message=2, answered=True),
+    structs.replace(UNIT, call="c2", message=6),
 )
 TALK = Conversation(
     "d",
@@ -416,7 +417,7 @@ async def test_memory_asks_the_store_once_a_day() -> None:
 def grown(units: int, past: Past, before: Past) -> Conversation:
     """A history of results, all but the last of them answered."""
     many = [
-        dataclasses.replace(UNIT, call=f"call_{n}", message=n, answered=n < units - 1)
+        structs.replace(UNIT, call=f"call_{n}", message=n, answered=n < units - 1)
         for n in range(units)
     ]
     return dataclasses.replace(conversation(*many), past=past, before=before)

@@ -150,7 +150,7 @@ async def test_the_words_of_a_rate_are_plain(store: Shaky) -> None:
     owner = Owner(store, store.key)
     config = Config(requests=(Rate(1, 30.0), Rate(1, 30.0)))
     await owner.pace(case(), config)
-    other = replace(TALK, messages=(replace(MESSAGES[0], digest=b"1"),))
+    other = replace(TALK, messages=(structs.replace(MESSAGES[0], digest=b"1"),))
     with pytest.raises(Refused) as refused:
         await owner.pace(case(talk=other), config)
     assert refused.value.facts == {"rate": "more than 1 in 30 seconds", "retry_after": "30"}

@@ -67,6 +67,15 @@ READING = (
         Cut("        self._node().get(key)", "        self._node()"),
     ),
     line(
+        "proxy/dialects/responses_items.py",
+        "nobody becomes the operator by a role",
+        "scenes/test_odd_messages.py::test_a_role_that_nobody_knows_is_not_the_operator",
+        Cut(
+            'operator = role in ("system", "developer", "user") or kind in _OPERATORS',
+            "operator = True",
+        ),
+    ),
+    line(
         "proxy/dialects/view.py",
         "raises; `{",
         "proxy/dialects/test_views.py::test_a_known_key_in_other_letters_is_refused",

@@ -44,9 +44,16 @@ def locked(stage: Stage, folder: Path) -> Iterator[None]:
 def full(stage: Stage, folder: Path) -> Iterator[None]:
     """SQLite finds no room for a further page, as on a full disk."""
     store: Any = stage.node.parts.store
-    store._writer.post(lambda db: db.execute("PRAGMA max_page_count = 1"))
+    _pages(store, 1)
     yield
-    store._writer.post(lambda db: db.execute("PRAGMA max_page_count = 1000000"))
+    _pages(store, 1000000)
+
+
+def _pages(store: Any, most: int) -> None:
+    """So many pages, for all connections that write."""
+    pragma = f"PRAGMA max_page_count = {most}"
+    store._inline._connection.execute(pragma).fetchall()
+    store._writer.post(lambda db: db.execute(pragma).fetchall())
 
 
 @contextlib.asynccontextmanager

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from dataclasses import replace
 
+from msgspec import structs
+
 from policies.conversation import Conversation, Unit
 from policies.decision import Frame, FrameRow, Remembered, Turn
 from policies.envelope import POLICY_TEXT
@@ -86,7 +88,7 @@ def test_rules_of_a_tool_are_written_into_its_rows() -> None:
     rules = (ToolRule("mail", encode="json", max_chars=4), ToolRule("*", max_chars=2))
     seen = conversation(units(("12345", 1, False), ("1234", 3, False), ("123", 5, False)))
     mail, short, other = (
-        replace(unit, source=f"tool:{name}", tool=name)
+        structs.replace(unit, source=f"tool:{name}", tool=name)
         for unit, name in zip(seen.units, ("mail", "mail", "read"), strict=True)
     )
     pins = Pins(Envelope(tools=rules))

@@ -48,7 +48,9 @@ def test_what_cannot_becomes_text(said: Called, told: str) -> None:
     both = checked((Text("a"), said, Called("sh", {})), NAMES)
     assert both.speech[0] == Text("a")
     assert both.speech[2] == Called("sh", {})
-    [text] = [part.text for part in both.speech[1:2] if isinstance(part, Text)]
+    written = both.speech[1]
+    assert isinstance(written, Text)
+    text = written.text
     assert told in text
     assert (text[0], text[-1]) == ("\n", "\n")
     assert both.written_out == 1

@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,22 +26,26 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "state" / "transom.db"
 
 
+async def _limit(store: Any, pages: int) -> None:
+    """So many pages at most, or as many as there are, for both connections that write."""
+    pragma = f"PRAGMA max_page_count = {pages}"
+    await store.take("first", 1.0, 5, 1)
+    store._inline._connection.execute(pragma).fetchall()
+    await store._writer.call(lambda db: db.execute(pragma).fetchall())
+
+
 async def test_a_full_disk_writes_nothing_and_says_so(path: Path) -> None:
     """A page that does not fit leaves nothing behind; what was written before stays."""
     store = SqliteStore(path)
     await store.record(PAGE)
-    await store._writer.call(
-        lambda db: db.execute(
-            f"PRAGMA max_page_count = {db.execute('PRAGMA page_count').fetchone()[0]}"
-        )
-    )
+    await _limit(store, 1)
     big = Page(audit=(Audited(b"b", "y" * 100_000),), counts={"n": 1})
     with pytest.raises(StateError, match="OperationalError"):
         await store.record(big)
     takes = (store.take(f"bucket {number}" * 20, 1.0, 5, 1) for number in range(500))
     outcomes = await asyncio.gather(*takes, return_exceptions=True)
     assert any(isinstance(outcome, StateError) for outcome in outcomes)
-    await store._writer.call(lambda db: db.execute("PRAGMA max_page_count = 100000"))
+    await _limit(store, 100_000)
     assert dict(await store.counters()) == {"n": 1}
     assert (await store.record(big)).audit == (True,)
     await store.close()

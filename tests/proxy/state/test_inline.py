@@ -1,0 +1,225 @@
+"""Small writes on the event loop: at once or not at all, and as safe as those in the thread."""
+
+import asyncio
+import contextlib
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+
+from policies.decision import FrameRow
+from proxy.state import sqlite as sqlite_module
+from proxy.state.inline import REST, SLOW, Inline
+from proxy.state.sqlite import FEW, PUT_BACK, SqliteStore
+
+ROW = FrameRow("ab" * 16, "read", intro=True)
+OTHER = FrameRow("cd" * 16, "read", intro=False)
+
+
+def digest(number: int) -> bytes:
+    return number.to_bytes(32, "big")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "state" / "transom.db"
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Callable[[], sqlite3.Connection]:
+    """Makes connections to a file with one table."""
+
+    def connect() -> sqlite3.Connection:
+        return sqlite3.connect(tmp_path / "t.db", isolation_level=None, timeout=0)
+
+    with contextlib.closing(connect()) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("CREATE TABLE t (x)")
+    return connect
+
+
+def insert(connection: sqlite3.Connection) -> int:
+    return connection.execute("INSERT INTO t VALUES (1)").rowcount
+
+
+def count(connect: Callable[[], sqlite3.Connection]) -> int:
+    with contextlib.closing(connect()) as connection:
+        found: int = connection.execute("SELECT count(*) FROM t").fetchone()[0]
+    return found
+
+
+class Ticking:
+    """A clock that moves by `step` whenever it is looked at."""
+
+    def __init__(self, step: float) -> None:
+        self.now, self.step = 0.0, step
+
+    def __call__(self) -> float:
+        self.now += self.step
+        return self.now
+
+
+def test_what_was_answered_has_been_committed(table: Callable[[], sqlite3.Connection]) -> None:
+    """Another connection sees it."""
+    inline = Inline(table)
+    assert inline.attempt(insert) == 1
+    assert count(table) == 1
+    inline.close()
+
+
+def test_while_somebody_else_writes_nothing_is_done(
+    table: Callable[[], sqlite3.Connection],
+) -> None:
+    """It is not waited for; later the same is done."""
+    inline = Inline(table)
+    with contextlib.closing(table()) as holder:
+        holder.execute("BEGIN IMMEDIATE")
+        assert inline.attempt(insert) is None
+        holder.execute("ROLLBACK")
+    assert count(table) == 0
+    assert inline.attempt(insert) == 1
+    inline.close()
+
+
+@pytest.mark.parametrize("last", ["nonsense", "ROLLBACK; nonsense"])
+def test_work_that_fails_leaves_nothing(table: Callable[[], sqlite3.Connection], last: str) -> None:
+    """Half of it is not written, whoever has ended the transaction, and the next work is done."""
+
+    def broken(connection: sqlite3.Connection) -> int:
+        insert(connection)
+        for statement in last.split("; "):
+            connection.execute(statement)
+        return 1
+
+    inline = Inline(table)
+    assert inline.attempt(broken) is None
+    assert count(table) == 0
+    assert inline.attempt(insert) == 1
+    inline.close()
+
+
+def test_a_connection_that_cannot_be_made_is_tried_again(
+    table: Callable[[], sqlite3.Connection],
+) -> None:
+    """Nothing is done, and the next attempt starts afresh."""
+    tries: list[int] = []
+
+    def connect() -> sqlite3.Connection:
+        tries.append(1)
+        if len(tries) == 1:
+            raise sqlite3.OperationalError("unable to open")
+        return table()
+
+    inline = Inline(connect)
+    assert inline.attempt(insert) is None
+    assert inline.attempt(insert) == 1
+    inline.close()
+
+
+def test_a_slow_disk_is_left_alone_for_a_while(table: Callable[[], sqlite3.Connection]) -> None:
+    """One write that took too long counts, and the next ones are not tried; quick ones are."""
+    slow = Ticking(SLOW * 1.5)
+    inline = Inline(table, slow)
+    assert inline.attempt(insert) == 1
+    assert inline.attempt(insert) is None
+    slow.now += REST
+    assert inline.attempt(insert) == 1
+    inline.close()
+    quick = Inline(table, Ticking(SLOW / 2))
+    assert [quick.attempt(insert) for _ in range(3)] == [1, 1, 1]
+    quick.close()
+    assert count(table) == 5
+
+
+def test_once_closed_nothing_is_done(table: Callable[[], sqlite3.Connection]) -> None:
+    """Closing twice is fine, also where nothing was ever written."""
+    unused, inline = Inline(table), Inline(table)
+    inline.attempt(insert)
+    for one in (unused, inline, inline):
+        one.close()
+        assert one.attempt(insert) is None
+
+
+async def test_a_small_claim_needs_no_thread(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A few rows, notes and a token are written without it, and the first one wins as ever."""
+    store: Any = SqliteStore(path)
+
+    def never(work: object) -> NoReturn:
+        raise AssertionError("by the thread")
+
+    monkeypatch.setattr(store._writer, "call", never)
+    few = [(digest(number), ROW) for number in range(FEW - 1)]
+    assert dict((await store.claim(few, [(digest(1), "pins")])).frames) == dict(few)
+    again = await store.claim([(digest(0), OTHER), (digest(99), OTHER), (digest(99), ROW)])
+    assert dict(again.frames) == {digest(0): ROW, digest(99): OTHER}
+    assert (await store.take("key", 1.0, 5, 1)).ok
+    with pytest.raises(AssertionError, match="by the thread"):
+        await store.claim([(digest(number), ROW) for number in range(FEW + 1)])
+    monkeypatch.undo()
+    await store.close()
+
+
+async def test_a_claim_waits_in_the_thread_while_the_file_is_locked(path: Path) -> None:
+    """What cannot be written at once is written all the same."""
+    store = SqliteStore(path)
+    await store.claim([(digest(1), ROW)])
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as holder:
+        holder.execute("BEGIN IMMEDIATE")
+        waiting = asyncio.create_task(store.claim([(digest(2), ROW)]))
+        await asyncio.sleep(0.05)
+        assert not waiting.done()
+        holder.execute("COMMIT")
+        assert dict((await waiting).frames) == {digest(2): ROW}
+    await store.close()
+
+
+async def test_the_log_is_put_back_without_anybody_who_waits(path: Path) -> None:
+    """However much is claimed, the log does not grow beyond what some hundred claims need; the
+    connection on the loop never puts it back itself."""
+    store: Any = SqliteStore(path)
+    for number in range(PUT_BACK * 12):
+        await store.claim([(digest(number), ROW)])
+        if number % PUT_BACK == 0:
+            await store.read([digest(number)])  # behind it
+    pragma = store._inline._connection.execute("PRAGMA wal_autocheckpoint").fetchone()
+    size = path.with_name("transom.db-wal").stat().st_size
+    with contextlib.closing(sqlite_module._connect(path)) as connection:
+        pages = connection.execute("PRAGMA page_size").fetchone()[0]
+    await store.close()
+    assert pragma == (0,)
+    assert size < PUT_BACK * 8 * pages
+
+
+async def test_what_was_claimed_outlives_a_kill(path: Path) -> None:
+    """A process that is killed the moment it was told: every row that it was told of is there."""
+    script = (
+        "import asyncio, sys, pathlib\n"
+        "from policies.decision import FrameRow\n"
+        "from proxy.state.sqlite import SqliteStore\n"
+        "async def main():\n"
+        "    store = SqliteStore(pathlib.Path(sys.argv[1]))\n"
+        "    def never(work): raise AssertionError\n"
+        "    store._writer.call = never\n"
+        "    for n in range(100000):\n"
+        "        row = FrameRow('%032x' % n, 'read', intro=False)\n"
+        "        await store.claim([(n.to_bytes(32, 'big'), row)])\n"
+        "        print(n, flush=True)\n"
+        "asyncio.run(main())\n"
+    )
+    command = [sys.executable, "-c", script, str(path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        told = [int(process.stdout.readline()) for _ in range(50)]
+        process.send_signal(signal.SIGKILL)
+        told += [int(line) for line in process.stdout.read().split("\n")[:-1]]
+    store = SqliteStore(path)
+    kept = (await store.read([digest(number) for number in told])).frames
+    await store.close()
+    assert {number: kept[digest(number)].nonce for number in told} == {
+        number: f"{number:032x}" for number in told
+    }
