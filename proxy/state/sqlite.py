@@ -98,21 +98,17 @@ class SqliteStore:
 
     async def expire(self, keep: float) -> int:
         before = int(self._clock() - keep)
-<<<<<<< HEAD
-        return await self._writer.call(
+        return await self._write(
             lambda db: (
                 rows.delete(db, before)
                 + book_rows.delete(db, before)
                 + home_rows.delete(db, before)
             )
         )
-=======
-        return await self._write(lambda db: rows.delete(db, before) + book_rows.delete(db, before))
->>>>>>> main
 
     async def mark(self, digests: Sequence[bytes], session: str) -> None:
         now = int(self._clock())
-        await self._writer.call(lambda db: home_rows.mark(db, digests, session, now))
+        await self._write(lambda db: home_rows.mark(db, digests, session, now))
 
     async def marked(self, digests: Sequence[bytes]) -> frozenset[bytes]:
         found = await self._reader.call(lambda db: home_rows.marked(db, digests))
@@ -125,7 +121,7 @@ class SqliteStore:
         return await self._reader.call(home_rows.count)
 
     async def release(self, session: str) -> int:
-        return await self._writer.call(lambda db: home_rows.release(db, session))
+        return await self._write(lambda db: home_rows.release(db, session))
 
     async def take(
         self, key: str, now: float, capacity: float, refill: float, count: int = 1
