@@ -182,8 +182,9 @@ _ALL: Final = (
         "cloud-while-home-up",
         TOLD,
         "info",
-        "A cloud model was used although the local model is up.",
-        "Route the model home with a `[[route]]` if that was not meant.",
+        "A cloud model was used although a local one is up and preferred: {why}.",
+        "Choose a local model that can do this, or write `prefer = \"cloud\"`.",
+        {"why": "it cannot answer this"},
     ),
     Notice(
         "unknown-endpoint",

@@ -23,6 +23,7 @@ from proxy.endpoints import Treatment
 from proxy.errors import Refused
 from proxy.journal import Line
 from proxy.lazyjson import Document
+from proxy.local.home import DOWN
 from proxy.outgoing import Outgoing, Request, Workshop, open_body
 from proxy.owner import Case, Owner
 from proxy.relayed import Listener, Relayed
@@ -77,21 +78,29 @@ class Errand:
         dialect = ALL[matched.endpoint.dialect]
         document, model = await self.house.workshop.apart.run(len(body), open_body, dialect, body)
         chosen = self._choose(model)
+        house, lacks = self.house, ""
+        stay = Stay(
+            house.config, house.workshop, house.owner, house.hearth, self.admitted, self.case
+        )
+        home, leg = house.config.home, chosen.upstream.leg
+        if chosen.home_first and home is not None and leg is Leg.CLOUD and stay.is_answerable:
+            first = await stay.first(home, document, dialect, self._met)
+            if isinstance(first, Answer):
+                return first
+            lacks = first
+            self._choose(model)
         try:
-            return await self._outward(document, dialect, model, chosen)
+            return await self._outward(document, dialect, model, chosen, lacks)
         except Refused as no:
-            house = self.house
-            stay = Stay(
-                house.config, house.workshop, house.owner, house.hearth, self.admitted, self.case
-            )
-            if (home := stay.instead(no, chosen.upstream.leg)) is None:
+            if (instead := stay.instead(no, leg)) is None:
                 raise
-            return await stay.answer(home, document, dialect, no)
+            return await stay.answer(instead, document, dialect, no)
 
     async def _outward(
-        self, document: Document, dialect: Dialect, model: str, chosen: Chosen
+        self, document: Document, dialect: Dialect, model: str, chosen: Chosen, lacks: str
     ) -> Answer:
-        """To the upstream that the owner chose for it, as far as it may leave."""
+        """To the upstream that the owner chose for it, as far as it may leave. `lacks`: why home,
+        which was asked first, has no answer."""
         upstream = chosen.upstream
         cloud = upstream.leg is Leg.CLOUD
         asked = Request(
@@ -112,6 +121,8 @@ class Errand:
         self._heed(outgoing.decision)
         if (final := outgoing.decision.final) is not None and outgoing.conversation is not None:
             return self._answered(final, document, outgoing.conversation)
+        if lacks and lacks != DOWN:
+            await self.house.owner.escalated(self.case, lacks)
         parcel = outgoing.cleared or outgoing.body or b""
         answer = self._filtered(await self._send(upstream, parcel, model), outgoing, dialect)
         observers = self._observers(upstream, document, answer)
@@ -124,9 +135,9 @@ class Errand:
 
     async def _met(self, conversation: Conversation) -> None:
         """The conversation is known, and nothing is decided yet."""
-        self.case.conversation = conversation
+        again, self.case.conversation = self.case.conversation is not None, conversation
         self.line.know(session=self.house.session(self.admitted, conversation))
-        if self._asks_model:
+        if self._asks_model and not again:
             await self.house.owner.pace(self.case, self.house.config)
         marks = self.house.hearth.marks
         # Another node that shares the state may have written marks where this one can as well.

@@ -138,6 +138,14 @@ class Owner:
             self.recorder.count(no.code)
         return times
 
+    async def escalated(self, case: Case, lacks: str) -> None:
+        """Write down that a request goes to a cloud although home is preferred and up. Raises
+        `Refused` where that cannot be written."""
+        event = Event("cloud-while-home-up", facts={"why": lacks})
+        self.recorder.count("cloud_escalation_while_local_up")
+        case.line.know(notice="cloud-while-home-up")
+        await self._happened(case, event, (lacks,), goes=True)
+
     async def diverted(self, case: Case, no: Refused) -> None:
         """Write down that a request goes home instead of to a cloud. It goes home whether or not
         that can be written, as nothing leaves."""

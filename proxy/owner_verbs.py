@@ -124,10 +124,20 @@ def _status(*, as_json: bool) -> int:
         click.echo(f"version   {answer.get('version')}")
         for name, leg in sorted(_mapping(answer.get("upstreams")).items()):
             click.echo(f"upstream  {name} ({leg})")
+        click.echo(f"home      {_home(answer.get('home'))}")
         click.echo(f"notices   {answer.get('notices', 0)}")
         for name, count in sorted(_mapping(answer.get("counters")).items()):
             click.echo(f"{count:>9} {name}")
     return FINE if answer.get("ok") is True else _not_read()
+
+
+def _home(home: object) -> str:
+    if not isinstance(home, dict):
+        return "none: what must not leave is refused"
+    up = "not asked" if home.get("up") is None else "up" if home["up"] else "down"
+    context = f", {home['context']} tokens" if home.get("context") else ""
+    queue = f"{home.get('busy')} of {home.get('seats')} answers under way"
+    return f"{home.get('model')} ({up}{context}), {queue}"
 
 
 def _print(rows: Rows, line: Callable[[Mapping[str, Any]], str], *, as_json: bool) -> None:

@@ -11,10 +11,11 @@ from proxy.errors import Refused
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """Where a request goes, and how much of it is shown there."""
+    """Where a request goes, how much of it is shown there, and whether home is asked first."""
 
     upstream: UpstreamSettings
     minimality: Minimality
+    home_first: bool = False
 
 
 def choose(config: Config, *, family: str, model: str, client: str) -> Chosen:
@@ -28,9 +29,10 @@ def choose(config: Config, *, family: str, model: str, client: str) -> Chosen:
     for route in config.routes:
         if route.upstream in speakers and _matches(route, family, model, client):
             mode = cast(Mode, route.minimality or general.mode)
-            return Chosen(speakers[route.upstream], replace(general, mode=mode))
+            first = (route.prefer or config.fallback.prefer) == "local"
+            return Chosen(speakers[route.upstream], replace(general, mode=mode), first)
     for upstream in speakers.values():
-        return Chosen(upstream, general)
+        return Chosen(upstream, general, config.fallback.prefer == "local")
     raise Refused("no-route", dialect=f" ({family})")
 
 

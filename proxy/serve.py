@@ -121,7 +121,10 @@ class _Desk:
         config = self._node.config
         upstreams = {up.name: up.leg.value for up in config.upstreams}
         counted = await self.verbs["counters"]({})
-        return {**await self._health({}), "upstreams": upstreams, **counted}
+        known = {**await self._health({}), "upstreams": upstreams, **counted}
+        if config.home is None:
+            return {**known, "home": None}
+        return {**known, "home": await self._node.parts.hearth.home.state(config.home)}
 
     async def _route(self, asked: Facts) -> Facts:
         """Where a request of this family for this model would go, for whoever wants to be sure

@@ -5,7 +5,7 @@ it does. It must not know why something must not leave, nor how home finds its a
 """
 
 import time
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -22,7 +22,7 @@ from proxy.home_only import HomeOnly
 from proxy.lazyjson import Document
 from proxy.local.asking import Asked
 from proxy.local.home import Home
-from proxy.outgoing import Request, Workshop, look
+from proxy.outgoing import Outgoing, Request, Workshop, look
 from proxy.owner import Case, Owner
 from proxy.refusals import said
 from proxy.state.base import StateError
@@ -68,13 +68,18 @@ class Stay:
     admitted: Admitted
     case: Case
 
+    @property
+    def is_answerable(self) -> bool:
+        """Whether home has an answer of this kind at all."""
+        return self.admitted.match.endpoint.path in ENDPOINTS
+
     def instead(self, no: Refused, leg: Leg) -> UpstreamSettings | None:
         """Who answers in place of a refusal; None where it stands."""
         home, on_hit = self.config.home, self.config.policies.egress.on_hit
         if leg is not Leg.CLOUD or no.code not in KEPT or on_hit == "refuse":
             return None
         # A client that leaned on what the cloud holds sends all of it again when it is told.
-        if no.facts.get("held") or self.admitted.match.endpoint.path not in ENDPOINTS:
+        if no.facts.get("held") or not self.is_answerable:
             return None
         return home
 
@@ -84,18 +89,60 @@ class Stay:
         """The answer from home. Raises `Refused` where there is none; a cloud is not asked."""
         await self.owner.diverted(self.case, no)
         self.case.line.diverted(no, upstream.name)
-        client = self.admitted.client
-        request = Request(document.body, dialect, Leg.LOCAL, client, stripped=True)
-        outgoing = await self.workshop.prepare(request, document)
-        if (why := outgoing.decision.refusal) is not None:
-            raise Refused(why.code, findings=why.findings, **why.facts)
+        outgoing = await self._prepared(document, dialect)
         body = outgoing.body or document.body
         if self.admitted.match.endpoint.treatment is Treatment.COUNT:
             return await self.hearth.home.count(dialect, body)
         talk = self.case.conversation or look(dialect, document)
-        await _kept(self.hearth.marks.hold(client, self._session, talk))
+        await _kept(self.hearth.marks.hold(self.admitted.client, self._session, talk))
         asked = self._asked(upstream, document, dialect, body, talk, no)
         return await self.hearth.home.answer(asked)
+
+    async def first(
+        self,
+        upstream: UpstreamSettings,
+        document: Document,
+        dialect: Dialect,
+        met: Callable[[Conversation], Awaitable[None]],
+    ) -> Answer | str:
+        """The answer of home, which is asked before any cloud as the owner prefers it; or why it
+        has none, as a word of ours, and then the request may go on as far as it may leave. Raises
+        `Refused` for what nobody is to answer."""
+        self.case.line.know(leg=Leg.LOCAL.value, upstream=upstream.name)
+        outgoing = await self._prepared(document, dialect, met)
+        body, home = outgoing.body or document.body, self.hearth.home
+        if self.admitted.match.endpoint.treatment is Treatment.COUNT:
+            return await home.count(dialect, body)
+        talk = self.case.conversation or look(dialect, document)
+        asked = self._asked(upstream, document, dialect, body, talk, None)
+        if lacks := await home.lacks(asked):
+            return lacks
+        try:
+            answer = await home.answer(asked)
+        except Refused as no:
+            return no.code
+        await self.owner.decided(self.case, outgoing.decision, self.config.policies)
+        return answer
+
+    async def _prepared(
+        self,
+        document: Document,
+        dialect: Dialect,
+        met: Callable[[Conversation], Awaitable[None]] | None = None,
+    ) -> Outgoing:
+        client = self.admitted.client
+        request = Request(
+            document.body, dialect, Leg.LOCAL, client, bounded=self._asks_model, met=met,
+            stripped=True,
+        )  # fmt: skip
+        outgoing = await self.workshop.prepare(request, document)
+        if (why := outgoing.decision.refusal) is not None:
+            raise Refused(why.code, findings=why.findings, **why.facts)
+        return outgoing
+
+    @property
+    def _asks_model(self) -> bool:
+        return self.admitted.match.endpoint.treatment is Treatment.CONVERSATION
 
     def _asked(
         self,
@@ -104,15 +151,20 @@ class Stay:
         dialect: Dialect,
         body: bytes,
         talk: Conversation,
-        no: Refused,
+        no: Refused | None,
     ) -> Asked:
+        """`no`: why nobody else may answer; None where somebody else might, so that nothing of the
+        answer has to stay."""
         config, line = self.config, self.case.line
 
         async def told(texts: Sequence[str]) -> None:
+            if no is None:
+                return
             marks, client = self.hearth.marks, self.admitted.client
             await _kept(marks.said(client, self._session, texts, talk))
 
-        explain = at_home(said(no), upstream.model) if config.fallback.explain == "text" else ""
+        tells = no is not None and config.fallback.explain == "text"
+        explain = at_home(said(no), upstream.model) if no is not None and tells else ""
         return Asked(
             upstream,
             dialect,

@@ -212,6 +212,12 @@ EXPLAIN: Final = Key(
     "header",
     "Where an answer from home says that it is one: in its headers alone, or in its text too.",
 )
+PREFER: Final = Key(
+    "fallback.prefer",
+    choice("cloud", "local"),
+    PROFILES[DEFAULT]["fallback.prefer"],
+    "Who is asked first: local sends a request home whenever the model there can answer it.",
+)
 MAX_CONTEXT: Final = Key(
     "fallback.max_context",
     whole(2048, 10**7),
@@ -243,7 +249,7 @@ SINGLE: Final[tuple[Key[object], ...]] = tuple(
         *LIMITS,
         DROP_UNDECLARED,
         SESSION_HEADER, ENDPOINTS_OPEN, TAILNET,
-        FALLBACK, EXPLAIN, MAX_CONTEXT,
+        FALLBACK, PREFER, EXPLAIN, MAX_CONTEXT,
     )
 )  # fmt: skip
 """Settings that stand once."""
@@ -294,6 +300,12 @@ ROUTE_UPSTREAM: Final = Key(
     "route.upstream", shapes.NAME, None, "Upstream that takes it.", required=True
 )
 
+ROUTE_PREFER: Final = Key(
+    "route.prefer",
+    choice("local", "cloud"),
+    None,
+    "Who is asked first for these requests: local, or the upstream of this route.",
+)
 ROUTE_PROFILE: Final = Key(
     "route.profile", choice(*PROFILES), None, "Another profile for these requests."
 )
@@ -345,8 +357,7 @@ ARRAYS: Final[Mapping[str, tuple[Key[object], ...]]] = {
     "upstream": (UP_NAME, UP_LEG, UP_BASE_URL, UP_DIALECTS, UP_AUTH, UP_KEY, UP_MODEL),
     "route": (
         ROUTE_MODEL, ROUTE_CLIENT, ROUTE_DIALECT, ROUTE_UPSTREAM,
-        Key("route.prefer", choice("local"), None, "Use the local model while it is up.", now=()),
-        ROUTE_PROFILE, ROUTE_MINIMALITY,
+        ROUTE_PREFER, ROUTE_PROFILE, ROUTE_MINIMALITY,
     ),
     "client": (CLIENT_NAME, CLIENT_TOKEN),
     "tool": (

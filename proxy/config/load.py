@@ -36,7 +36,7 @@ from proxy.config.model import (
     Timeouts,
     UpstreamSettings,
 )
-from proxy.config.profiles import DEFAULT, mode_of
+from proxy.config.profiles import DEFAULT, mode_of, prefers
 from proxy.config.reading import Effective, Reading, Row
 from proxy.config.sources import Document, find_file, read_document, read_overrides, state_folder
 from proxy.problems import Invalid
@@ -100,6 +100,7 @@ def _build(reading: Reading, folder: Path, environ: Mapping[str, str]) -> Config
         ),
         fallback=Fallback(
             reading.get(keys.FALLBACK),
+            cast(Literal["cloud", "local"], reading.get(keys.PREFER)),
             cast(Literal["header", "text"], reading.get(keys.EXPLAIN)),
             reading.get(keys.MAX_CONTEXT),
         ),
@@ -193,15 +194,14 @@ def _route(row: Row) -> RouteSettings | None:
     model, client = row.get(keys.ROUTE_MODEL), row.get(keys.ROUTE_CLIENT)
     dialect, upstream = row.get(keys.ROUTE_DIALECT), row.get(keys.ROUTE_UPSTREAM)
     profile, minimality = row.get(keys.ROUTE_PROFILE), row.get(keys.ROUTE_MINIMALITY)
+    prefer = row.get(keys.ROUTE_PREFER)
     if upstream is None or not row.sound:
         return None
+    if profile:
+        minimality, prefer = minimality or mode_of(profile), prefer or prefers(profile)
     return RouteSettings(
-        model or "", client or "", dialect or "", upstream, minimality or _mode(profile)
+        model or "", client or "", dialect or "", upstream, minimality or "", prefer or ""
     )
-
-
-def _mode(profile: str | None) -> str:
-    return mode_of(profile) if profile else ""
 
 
 def _client(row: Row) -> ClientSettings | None:

@@ -54,10 +54,11 @@ class UpstreamSettings:
 
 @dataclass(frozen=True, slots=True)
 class Fallback:
-    """Who answers what must not leave. `explain`: whether the answer's text says so too.
-    `max_context`: tokens."""
+    """Who answers what must not leave. `prefer`: `local` where it also answers what may, as far as
+    it can. `explain`: whether the answer's text says so too. `max_context`: tokens."""
 
     upstream: str = "home"
+    prefer: Literal["cloud", "local"] = "cloud"
     explain: Literal["header", "text"] = "header"
     max_context: int = 32_768
 
@@ -65,13 +66,15 @@ class Fallback:
 @dataclass(frozen=True, slots=True)
 class RouteSettings:
     """Requests whose model and client match these globs, and whose dialect is this one, go to
-    `upstream`. Empty matches everything. `minimality`: their mode, empty for the general one."""
+    `upstream`. Empty matches everything. `minimality`: their mode, `prefer`: who is asked first;
+    empty for the general one."""
 
     model: str
     client: str
     dialect: str
     upstream: str
     minimality: str = ""
+    prefer: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,15 +9,20 @@ from typing import Final
 
 PROFILES: Final[Mapping[str, Mapping[str, object]]] = MappingProxyType(
     {
-        "private": MappingProxyType({"minimality.mode": "strict"}),
-        "balanced": MappingProxyType({"minimality.mode": "dialogue"}),
-        "relay": MappingProxyType({"minimality.mode": "off"}),
+        "private": MappingProxyType({"minimality.mode": "strict", "fallback.prefer": "local"}),
+        "balanced": MappingProxyType({"minimality.mode": "dialogue", "fallback.prefer": "cloud"}),
+        "relay": MappingProxyType({"minimality.mode": "off", "fallback.prefer": "cloud"}),
     }
 )
 """Profile → setting → its default under that profile."""
 
 DEFAULT: Final = "relay"
 """What holds where none is written."""
+
+
+def prefers(profile: str) -> str:
+    """Who is asked first under a profile."""
+    return str(PROFILES[profile]["fallback.prefer"])
 
 
 def mode_of(profile: str) -> str:

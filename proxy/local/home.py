@@ -13,6 +13,7 @@ from typing import Final
 
 from proxy.answer import Answer, made_here
 from proxy.apart import Apart
+from proxy.config import UpstreamSettings
 from proxy.dialects import Dialect
 from proxy.dialects.finals import EVENTS
 from proxy.dialects.streams import kind_of
@@ -35,6 +36,12 @@ from proxy.upstream import Outbound
 SEATS: Final = 16
 """Answers that may be under way at once. A local server works on a few and lets the others wait;
 who comes when all seats are taken is told so at once."""
+
+UP: Final = 3.0
+"""Seconds in which a server that is up tells about its model."""
+
+DOWN: Final = "down"
+"""What a home lacks that does not answer at all."""
 
 CHAT: Final = "/api/chat"
 _JSON: Final = (("content-type", "application/json"),)
@@ -65,6 +72,42 @@ class Home:
         finally:
             if answer is None:
                 stand_up()
+
+    async def lacks(self, asked: Asked) -> str:
+        """Why the local model is not the one to answer this, as a word of ours; empty where it is.
+        Only an Ollama tells what its model can."""
+        upstream, speaks = asked.upstream, asked.upstream.dialects
+        if self.busy >= SEATS:
+            return "busy"
+        if "ollama" not in speaks:
+            return "" if asked.dialect.family in speaks else "dialect"
+        try:
+            said = await self._apart.run(len(asked.body), talk, asked.dialect.name, asked.body)
+            async with asyncio.timeout(UP):
+                told = await self._outbound.told(upstream, upstream.model)
+            if said.tools and "tools" not in told.capabilities:
+                return "tools"
+            if "vision" not in told.capabilities and any(each.images for each in said.messages):
+                return "images"
+            chat(said, model=upstream.model, told=told, ceiling=asked.max_context)
+        except TimeoutError:
+            return DOWN
+        except Refused as no:
+            return DOWN if no.code in ("home-unavailable", "upstream-timeout") else no.code
+        return ""
+
+    async def state(self, upstream: UpstreamSettings) -> dict[str, object]:
+        """How the home of this node is, for its owner: whether it is `up`, which `model` it has,
+        of how many tokens of `context` (0: not told), and how many answers are under way."""
+        known: dict[str, object] = {"model": upstream.model, "busy": self.busy, "seats": SEATS}
+        if "ollama" not in upstream.dialects:
+            return {**known, "up": None, "context": 0}
+        try:
+            async with asyncio.timeout(UP):
+                told = await self._outbound.told(upstream, upstream.model)
+        except (Refused, TimeoutError):
+            return {**known, "up": False, "context": 0}
+        return {**known, "up": True, "context": told.context}
 
     async def count(self, dialect: Dialect, body: bytes) -> Answer:
         """An estimate of the tokens of a body, in place of the count that a cloud would give."""

@@ -81,6 +81,7 @@ async def at_home(
     cloud: Script = echo,
     change: Callable[[Config], Config] = lambda config: config,
     explain: Any = "header",
+    prefer: Any = "cloud",
     **shown: Any,
 ) -> AsyncIterator[Home]:
     """A node whose requests all go to the cloud, but for what must stay at home."""
@@ -97,7 +98,7 @@ async def at_home(
                 UpstreamSettings("away", Leg.CLOUD, away.url, FAMILIES, "caller"),
                 UpstreamSettings("home", Leg.LOCAL, home.url, tuple(speaks), "none", None, MODEL),
             ),
-            fallback=Fallback("home", explain),
+            fallback=Fallback("home", prefer, explain),
         )
         async with running(change(config)) as node:
             yield Home(node, away, log, home)

@@ -267,7 +267,7 @@ def test_shapes_that_are_wrong(house: Path, text: str, problem: str) -> None:
             'screen.on_hit: not in this version; write "home" or "refuse" or "observe"',
         ),
         ('[minimality]\nstrategy = "home"', "minimality.strategy: not in this version"),
-        ('[[route]]\nupstream="home"\nprefer="local"', "route[0].prefer: not in this version"),
+        ('[[route]]\nupstream="home"\nprefer="x"', "route[0].prefer: expected local or cloud"),
         ("[[envelope.also]]", "envelope.also[0].client: is missing"),
         ('[minimality]\nmode = "ajar"', "minimality.mode: expected strict, dialogue or off"),
         ('[[route]]\nupstream="home"\nminimality="x"', "[0].minimality: expected strict, dialogue"),
@@ -332,11 +332,29 @@ dialects = ["ollama"]
 model = "qwen3:8b"
 """
     config = read(house, text)
-    assert config.fallback == Fallback("home", "text", 4096)
+    assert config.fallback == Fallback("home", "cloud", "text", 4096)
     assert config.timeouts.home_first_byte == 10.0
     assert config.home == config.upstreams[0]
     assert read(house, text.replace('model = "qwen3:8b"', "")).home is None
     assert read(house, "").home is None
+
+
+@pytest.mark.parametrize(
+    ("text", "general", "route"),
+    [
+        ("", "cloud", ""),
+        ('profile = "private"\n', "local", ""),
+        ('profile = "private"\n[fallback]\nprefer = "cloud"\n', "cloud", ""),
+        ('[[route]]\nupstream = "home"\nprofile = "private"\n', "cloud", "local"),
+        ('[[route]]\nupstream = "home"\nprefer = "local"\n', "cloud", "local"),
+        ('[[route]]\nupstream = "home"\nprofile = "private"\nprefer = "cloud"', "cloud", "cloud"),
+    ],
+)
+def test_who_is_asked_first(house: Path, text: str, general: str, route: str) -> None:
+    """By the profile, unless it is written; for all or for a route."""
+    config = read(house, text)
+    assert config.fallback.prefer == general
+    assert [each.prefer for each in config.routes] == ([route] if "route" in text else [])
 
 
 def test_only_a_local_upstream_answers_what_must_not_leave(house: Path) -> None:
