@@ -99,7 +99,7 @@ async def test_a_state_that_cannot_be_read_is_said(
     async def down(*_: object, **__: object) -> None:
         raise StateError("down")
 
-    for name in ("audit", "notices", "sessions", "counters", "ack"):
+    for name in ("audit", "notices", "sessions", "counters", "ack", "release"):
         monkeypatch.setattr(store, name, down)
     for verb in desk.verbs.values():
         assert await verb({}) == {"ok": False, "problem": "its state cannot be read or written"}

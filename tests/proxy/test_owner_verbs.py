@@ -50,6 +50,7 @@ STATUS = {
     "url": "http://127.0.0.1:1",
     "version": "1",
     "upstreams": {"home": "local"},
+    "home": {"up": True, "model": "qwen3:8b", "context": 40960, "busy": 1, "seats": 16},
     "counters": {"frames": 3},
     "notices": 1,
 }
@@ -65,6 +66,7 @@ class Node:
             "sessions": {"ok": True, "rows": [SESSION]},
             "status": STATUS,
             "ack": {"ok": True},
+            "release": {"ok": True, "marks": 5},
         }
         self.asked: list[tuple[str, Mapping[str, object]]] = []
 
@@ -106,6 +108,7 @@ def test_lines_for_people(node: Node, capsys: pytest.CaptureFixture[str]) -> Non
         "url       http://127.0.0.1:1",
         "version   1",
         "upstream  home (local)",
+        "home      qwen3:8b (up, 40960 tokens), 1 of 16 answers under way",
         "notices   1",
         "        3 frames",
     ]
@@ -153,11 +156,44 @@ def test_acknowledging(node: Node, capsys: pytest.CaptureFixture[str]) -> None:
     assert node.asked[-1] == ("notices", {"all": True})
 
 
+def test_releasing_a_session(node: Node, capsys: pytest.CaptureFixture[str]) -> None:
+    """One that home has answered in: 0; another: 1; what is no session: 2."""
+    assert cli.run(["sessions", "release", "abcdefabcdef"]) == 0
+    assert node.asked == [("release", {"id": "abcdefabcdef"})]
+    node.answers["release"] = {"ok": True, "marks": 0}
+    assert cli.run(["sessions", "release", "abcdefabcdef"]) == 1
+    for wrong in (["release"], ["release", "canary"], ["canary"], ["release", "A" * 12]):
+        assert cli.run(["sessions", *wrong]) == 2
+    assert "canary" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("home", "said"),
+    [
+        (None, "none: what must not leave is refused"),
+        ({"up": False, "model": "m", "context": 0, "busy": 0, "seats": 16}, "m (down), 0 of 16"),
+        ({"up": None, "model": "m", "context": 0, "busy": 0, "seats": 16}, "m (not asked), 0"),
+    ],
+)
+def test_how_home_is(node: Node, capsys: pytest.CaptureFixture[str], home: Any, said: str) -> None:
+    """None, down, or of a kind that tells nothing."""
+    node.answers["status"] = {**STATUS, "home": home}
+    assert cli.run(["status"]) == 0
+    assert said in capsys.readouterr().out
+
+
 def test_a_node_whose_state_is_down(node: Node, capsys: pytest.CaptureFixture[str]) -> None:
     """The thing asked about is not fine."""
     failed = {"ok": False, "problem": "its state cannot be read or written"}
     node.answers = dict.fromkeys(node.answers, failed)
-    for arguments in (["blocked"], ["notices"], ["notices", "ack", "1"], ["sessions"], ["status"]):
+    for arguments in (
+        ["blocked"],
+        ["notices"],
+        ["notices", "ack", "1"],
+        ["sessions"],
+        ["status"],
+        ["sessions", "release", "abcdefabcdef"],
+    ):
         assert cli.run(arguments) == 1, arguments
     assert "cannot read or write its state" in capsys.readouterr().err
     node.answers["status"] = {**STATUS, "upstreams": None}

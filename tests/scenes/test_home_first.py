@@ -1,4 +1,4 @@
-"""Home first: what a local model can answer does not go to a cloud, and the owner is told what did."""
+"""Home first: what a local model can answer goes there; the owner is told what did not."""
 
 import asyncio
 from dataclasses import replace
