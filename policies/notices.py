@@ -71,9 +71,10 @@ _ALL: Final = (
         "home-context-too-small",
         400,
         "warning",
-        "The conversation does not fit the local model {model}.",
+        "The conversation does not fit the local model {model}: with an answer it takes {needed}"
+        " tokens, and there is room for {room}.",
         "Start a new conversation, or configure a local model with a larger context.",
-        {"model": "at home"},
+        {"model": "at home", "needed": "too many", "room": "fewer"},
     ),
     Notice(
         "home-only",

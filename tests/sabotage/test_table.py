@@ -15,7 +15,14 @@ import pytest
 from proxy.dialects import ALL
 from proxy.dialects.facts import FactStore
 from proxy.journal import Line
-from tests.sabotage import rows_doors, rows_inside, rows_local, rows_owner, rows_policies
+from tests.sabotage import (
+    rows_asked,
+    rows_doors,
+    rows_inside,
+    rows_local,
+    rows_owner,
+    rows_policies,
+)
 from tests.sabotage.breaking import ROOT, Cut, apply
 from tests.sabotage.playing import lost, play
 from tests.sabotage.row import Row
@@ -26,6 +33,7 @@ TABLE = (
     *rows_inside.ROWS,
     *rows_local.ROWS,
     *rows_owner.ROWS,
+    *rows_asked.ROWS,
 )
 MARK = "SECURITY:"
 REACH = 16  # lines between a comment and what it guards
