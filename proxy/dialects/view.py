@@ -158,7 +158,7 @@ def _member(key: str, node: Node, reading: Reading, store: FactStore, seen: _See
     seen.pieces.append(piece)
     facts = store.get(piece.digest)
     if facts is None:
-        notes = Notes(1)
+        notes = Notes()
         plain = reading.plain and node.kind is Kind.STRING
         if key in reading.fields and key != reading.list_key:
             reading.member(key, opened(node), notes)
@@ -213,7 +213,7 @@ def _read(new: Mapping[bytes, Node], reading: Reading, store: FactStore) -> dict
     parsed = [opened(item) for item in new.values()]
     noted: list[Notes] = []
     for message in parsed:
-        notes = Notes(2)
+        notes = Notes()
         reading.message(message, notes)
         noted.append(notes)
     made = {digest: notes.facts() for digest, notes in zip(new, noted, strict=True)}
