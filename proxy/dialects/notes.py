@@ -64,15 +64,14 @@ class Notes(Struct, eq=False):
             tuple(self.thoughts),
             self.hollow,
             tuple(dict.fromkeys(self.leans)) if self.leans else (),
-            others=tuple(self.others),
-            texts=tuple(self.texts),
-            beside=_outermost([*self.beside, *self.unknown])
-            if self.unknown
-            else tuple(self.beside),
-            halves=self._whole_halves() if self.unknown else tuple(self.halves),
-            grants=self.grants,
-            between=self.between,
-            leaning=tuple(self.leaning),
+            tuple(self.others),
+            tuple(self.texts),
+            _outermost([*self.beside, *self.unknown]) if self.unknown else tuple(self.beside),
+            self._whole_halves() if self.unknown else tuple(self.halves),
+            self.grants,
+            self.between,
+            tuple(self.leaning),
+            bool(self.tools or self.opaque or self.unknown or self.held),
         )
 
     def open(self, node: Opened, known: frozenset[str]) -> Fields:
