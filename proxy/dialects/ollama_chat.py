@@ -147,7 +147,7 @@ def _message(node: Opened, notes: Notes) -> None:
             notes.half(call, node, content, Form.RESULT)
         elif not isinstance(content.value, str):
             notes.unknown_at(content)
-            for part in content.items() if content.kind is Kind.ARRAY else ():
+            for part in content.items():
                 notes.unknown_part(part)
         elif notes.origin is not Origin.UNKNOWN:
             notes.says(content, content.text())

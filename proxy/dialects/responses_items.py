@@ -110,7 +110,7 @@ def _stranger(kind: str, node: Opened, notes: Notes) -> None:
     notes.unknown_at(node)
     notes.role = role or kind
     notes.spoken = role == "assistant"
-    if content is not None and content.kind is Kind.ARRAY:
+    if content is not None and isinstance(content.value, list):
         for item in content.items():
             notes.unknown_part(item)
     if kind.endswith("_output") and not notes.spoken:
@@ -126,12 +126,12 @@ def _direct(members: Fields) -> bool:
 
 def _untyped(node: Opened) -> str:
     kind = node.get("type")
-    if kind is not None and not kind.null:
+    if kind is not None and kind.value is not None:
         return ""
     if node.word("role"):
         return "message"
     given = node.get("id")
-    return "item_reference" if given is not None and given.kind is Kind.STRING else ""
+    return "item_reference" if given is not None and isinstance(given.value, str) else ""
 
 
 def _origin(kind: str, role: str) -> Origin:
