@@ -8,13 +8,12 @@ the operator or the model, thinking, blocks of server tools (they belong to the 
 go back unmodified), `tool_reference`, `browser_state`, images, ids.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from policies.conversation import Form, Origin, ToolCall
 from proxy.dialects.notes import Notes, json_text, words
 from proxy.dialects.opened import Fields, Opened
-from proxy.lazyjson import Kind
 
 MESSAGE_FIELDS = frozenset({"role", "content", "output_config", "clear_at"})
 
@@ -52,6 +51,10 @@ _BLOCKS: Mapping[str, frozenset[str]] = MappingProxyType(
     }
 )
 
+# A look at a member of an enumeration takes five times as long as one at a global.
+_OPERATOR, _AGENT, _TOOL, _UNKNOWN = Origin.OPERATOR, Origin.AGENT, Origin.TOOL, Origin.UNKNOWN
+_CALLED, _RESULT = Form.OBJECT, Form.RESULT
+
 _IN_RESULT = frozenset(
     {"text", "image", "document", "search_result", "tool_reference", "browser_state"}
 )
@@ -60,48 +63,49 @@ _IN_RESULT = frozenset(
 def read_message(node: Opened, notes: Notes) -> None:
     """Note everything about one message."""
     members = notes.open(node, MESSAGE_FIELDS)
-    notes.role = members.text("role").lower()
-    notes.spoken = notes.role == "assistant"
-    notes.between = notes.role == "system"
+    role = notes.role = members.text("role").lower()
+    notes.spoken = role == "assistant"
+    notes.between = role == "system"
     content = members.get("content")
-    if content is not None and isinstance(content.value, list):
-        _texts_said(content, notes)
-        for block in content.items_but("text", _BLOCKS["text"]):
-            _block(block, notes)
-        notes.hollow = 0 < len(notes.thoughts) == len(content.value)
-    elif content is not None and content.kind is not Kind.STRING:
-        notes.unknown_at(content)
-    elif content is not None:
-        _said(content, content.text(), notes)
+    if content is not None:
+        blocks = content.value
+        if isinstance(blocks, list):
+            _blocks(content, blocks, notes)
+            notes.hollow = 0 < len(notes.thoughts) == len(blocks)
+        elif isinstance(blocks, str):
+            _said(content, blocks, notes)
+        else:
+            notes.unknown_at(content)
     notes.origin = _origin(notes)
-    if notes.origin is Origin.UNKNOWN and notes.role != "system":
+    if notes.origin is _UNKNOWN and role != "system":
         notes.unknown_role(members, node)
 
 
 def _origin(notes: Notes) -> Origin:
     """Whose words these are. A `system` message among the messages is no operator text for sure:
     clients put the text of mentioned files there (wire.md 0.2)."""
-    if notes.role == "assistant":
-        return Origin.AGENT
+    if notes.spoken:
+        return _AGENT
     if notes.answers:
-        return Origin.TOOL
-    return Origin.OPERATOR if notes.role == "user" else Origin.UNKNOWN
+        return _TOOL
+    return _OPERATOR if notes.role == "user" else _UNKNOWN
 
 
-def _texts_said(content: Opened, notes: Notes) -> None:
-    """The blocks of text that have no members but known ones; they are many."""
-    way = notes.way(content)
+def _blocks(content: Opened, blocks: Sequence[object], notes: Notes) -> None:
+    """All blocks. Those of text that have no members but known ones are many, and read here."""
     speaks, known = notes.role in ("user", "assistant"), _BLOCKS["text"]
-    for index, block in enumerate(content.value if isinstance(content.value, list) else ()):
-        if isinstance(block, dict) and block.get("type") == "text" and block.keys() <= known:
-            text = block.get("text")
-            if speaks and isinstance(text, str) and not text.isspace() and text:
-                notes.texts.append((*way, index))
-                if block.get("citations"):
-                    # They quote what the model was given, and count from its beginning.
-                    notes.beside.append((*way, index, "citations"))
-            else:
-                notes.beside.append((*way, index))
+    for index, block in enumerate(blocks):
+        if not (isinstance(block, dict) and block.get("type") == "text" and block.keys() <= known):
+            _block(content.item(index), notes)
+            continue
+        text = block.get("text")
+        if speaks and isinstance(text, str) and text and not text.isspace():
+            notes.texts.append((*content.way, index))
+            if block.get("citations"):
+                # They quote what the model was given, and count from its beginning.
+                notes.beside.append((*content.way, index, "citations"))
+        else:
+            notes.beside.append((*content.way, index))
 
 
 def _said(node: Opened, text: object, notes: Notes) -> bool:
@@ -119,7 +123,7 @@ def _block(node: Opened, notes: Notes) -> None:
     if kind in ("tool_addition", "tool_removal"):
         notes.grants = True
     elif kind != "text":
-        notes.aside(node)
+        notes.beside.append(node.way)
     match kind:
         case "text":
             if _said(node, members.text("text"), notes):
@@ -128,8 +132,8 @@ def _block(node: Opened, notes: Notes) -> None:
             _call(node, members, notes)
         case "tool_result" if not notes.spoken:
             call = members.text("tool_use_id")
-            notes.half(call, node, members.get("content"), Form.RESULT)
-            _result(members, notes)
+            notes.half(call, node, members.get("content"), _RESULT)
+            _result(call, members, notes)
         case "tool_result":
             notes.unknown_at(node)
         case "thinking":
@@ -160,18 +164,17 @@ def _call(node: Opened, members: Fields, notes: Notes) -> None:
     caller = members.get("caller")
     # A call that a program of the vendor's side made means nothing without the program.
     if given is not None and (caller is None or caller.word("type") == "direct"):
-        notes.half(call, node, given, Form.OBJECT, name=name)
+        notes.half(call, node, given, _CALLED, name=name)
 
 
-def _result(members: Fields, notes: Notes) -> None:
+def _result(call: str, members: Fields, notes: Notes) -> None:
     """A tool result: its string, or the text in its items."""
-    call = members.text("tool_use_id")
     notes.answers.append(call)
     notes.begin_result()
     content = members.get("content")
-    if content is None or content.null:
+    if content is None or content.value is None:
         return
-    if content.kind is Kind.STRING:
+    if isinstance(content.value, str):
         notes.text(content, call=call)
         return
     for item in notes.list_of(content):
@@ -214,7 +217,7 @@ def _attached(kind: str, members: Fields, notes: Notes, call: str = "", source: 
 
 def _texts(content: Opened | None, notes: Notes, call: str, source: str) -> None:
     """A string, or a list of text and image blocks."""
-    if content is not None and content.kind is Kind.STRING:
+    if content is not None and isinstance(content.value, str):
         notes.text(content, call=call, source=source)
         return
     for item in notes.list_of(content):
@@ -252,12 +255,12 @@ def _sealed_parts(node: Opened, notes: Notes) -> None:
         _encrypted(value, notes)
     if content is None:
         return
-    for part in content.items() if content.kind is Kind.ARRAY else (content,):
+    for part in content.items() if isinstance(content.value, list) else (content,):
         for _, value in part.members():
             _encrypted(value, notes)
 
 
 def _encrypted(node: Opened, notes: Notes) -> None:
-    name = node.address[-1]
-    if isinstance(name, str) and name.startswith("encrypted_") and not node.null:
+    name = node.way[-1]
+    if isinstance(name, str) and name.startswith("encrypted_") and node.value is not None:
         notes.opaque_at(node)

@@ -160,7 +160,7 @@ def _member(key: str, node: Opened, notes: Notes) -> None:
 
 
 def _system(node: Opened, notes: Notes) -> None:
-    if node.kind is Kind.STRING:
+    if isinstance(node.value, str):
         return
     for block in notes.list_of(node):
         if block.word("type") != "text":

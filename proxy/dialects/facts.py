@@ -61,7 +61,8 @@ class Facts(Struct, frozen=True, eq=False, gc=False):
     """All that the view needs of one message or one top-level member. `spoken`: it is output of the
     model, so it ends a run. `thoughts`, `hollow`, `texts`, `beside`, `halves`, `grants` and
     `between` are as in `policies.conversation.Message`. `others`: digest and bytes of what came
-    back from calls and is no text. Addresses start at the message (or member)."""
+    back from calls and is no text. `notable`: there is something that counts for the body as a
+    whole. Addresses start at the message (or member)."""
 
     role: str = ""
     origin: Origin = Origin.UNKNOWN
@@ -84,6 +85,7 @@ class Facts(Struct, frozen=True, eq=False, gc=False):
     grants: bool = False
     between: bool = False
     leaning: tuple[tuple[Address, tuple[str, str]], ...] = ()
+    notable: bool = False
     _said: list[Said] = field(default_factory=list)
     _signs: list[tuple[bytes, ...]] = field(default_factory=list)
     _placed: list[Message] = field(default_factory=list)
@@ -91,11 +93,6 @@ class Facts(Struct, frozen=True, eq=False, gc=False):
 
     def __repr__(self) -> str:
         return f"Facts({self.role or 'member'}, {self.found})"
-
-    @property
-    def notable(self) -> bool:
-        """Whether there is something that counts for the body as a whole."""
-        return bool(self.tools or self.opaque or self.unknown or self.held)
 
     def said(self, read: Callable[[], object]) -> Said:
         """What it says, however it is packed; `read` gives the parsed value when it is not known.
@@ -201,17 +198,17 @@ def _bytes(text: str) -> int:
 
 def size(facts: Facts) -> int:
     """Memory of `facts` in bytes, close enough for a bound: strings counted, tuples guessed."""
-    parts = len(facts.answers) + len(facts.opaque) + len(facts.unknown) + len(facts.tools)
-    parts += 2 * (len(facts.found) + len(facts.calls)) + len(facts.thoughts)
-    parts += len(facts.texts) + len(facts.beside) + 2 * len(facts.halves)
-    total = _ENTRY + _PART * parts
+    parts = 2 * (len(facts.found) + len(facts.calls) + len(facts.halves))
+    parts += len(facts.answers) + len(facts.thoughts) + len(facts.texts) + len(facts.beside)
+    total = 0
     for found in facts.found:
-        total += getsizeof(found.text) + getsizeof(found.source)
+        total += getsizeof(found.text) + (getsizeof(found.source) if found.source else 0)
     for call in facts.calls:
         total += getsizeof(call.arguments) + getsizeof(call.name)
-    for name in facts.tools:
-        total += getsizeof(name)
-    return total
+    if facts.notable:
+        parts += len(facts.opaque) + len(facts.unknown) + len(facts.tools)
+        total += sum(map(getsizeof, facts.tools))
+    return total + _ENTRY + _PART * parts
 
 
 class FactStore:

@@ -7,69 +7,45 @@ must not know a vendor: which fields and kinds are known is the dialect's to say
 from collections.abc import Sequence
 from hashlib import sha256
 
+from msgspec import Struct, field
+
 from policies.conversation import Address, Form, Half, Origin, ToolCall
 from proxy.dialects.facts import Facts, Found
 from proxy.dialects.opened import Fields, Opened
-from proxy.lazyjson import Kind
 from proxy.said import MARKS
 
 _RESULT_ROLES = ("tool", "function")
 
 
-class Notes:
-    """Collects the facts about one message or top-level member. `depth` is the length of its
-    address: what is noted is addressed from there down."""
+class Notes(Struct, eq=False):
+    """Collects the facts about one message or top-level member. What is noted is addressed from
+    there down."""
 
-    __slots__ = (
-        "_depth",
-        "_parts",
-        "answers",
-        "beside",
-        "between",
-        "calls",
-        "found",
-        "grants",
-        "halves",
-        "held",
-        "hollow",
-        "leaning",
-        "leans",
-        "opaque",
-        "origin",
-        "others",
-        "role",
-        "sealed",
-        "spoken",
-        "texts",
-        "thoughts",
-        "tools",
-        "unknown",
-    )
+    role: str = ""
+    origin: Origin = Origin.UNKNOWN
+    spoken: bool = False
+    sealed: bool = False
+    calls: list[ToolCall] = field(default_factory=list)
+    answers: list[str] = field(default_factory=list)
+    found: list[Found] = field(default_factory=list)
+    tools: list[str] = field(default_factory=list)
+    opaque: list[Address] = field(default_factory=list)
+    unknown: list[Address] = field(default_factory=list)
+    held: list[str] = field(default_factory=list)
+    leans: list[tuple[str, str]] = field(default_factory=list)
+    leaning: list[tuple[Address, tuple[str, str]]] = field(default_factory=list)
+    thoughts: list[Address] = field(default_factory=list)
+    hollow: bool = False
+    others: list[tuple[bytes, int]] = field(default_factory=list)
+    texts: list[Address] = field(default_factory=list)
+    beside: list[Address] = field(default_factory=list)
+    halves: list[Half] = field(default_factory=list)
+    grants: bool = False
+    between: bool = False
+    _parts: int = 0
 
-    def __init__(self, depth: int) -> None:
-        self._depth = depth
-        self._parts = 0
-        self.role = ""
-        self.origin = Origin.UNKNOWN
-        self.spoken = False
-        self.sealed = False
-        self.calls: list[ToolCall] = []
-        self.answers: list[str] = []
-        self.found: list[Found] = []
-        self.tools: list[str] = []
-        self.opaque: list[Address] = []
-        self.unknown: list[Address] = []
-        self.held: list[str] = []
-        self.leans: list[tuple[str, str]] = []
-        self.leaning: list[tuple[Address, tuple[str, str]]] = []
-        self.thoughts: list[Address] = []
-        self.hollow = False
-        self.others: list[tuple[bytes, int]] = []
-        self.texts: list[Address] = []
-        self.beside: list[Address] = []
-        self.halves: list[Half] = []
-        self.grants = False
-        self.between = False
+    def __repr__(self) -> str:
+        return f"Notes({self.role or 'member'})"
 
     def facts(self) -> Facts:
         """Everything noted, frozen."""
@@ -88,15 +64,14 @@ class Notes:
             tuple(self.thoughts),
             self.hollow,
             tuple(dict.fromkeys(self.leans)) if self.leans else (),
-            others=tuple(self.others),
-            texts=tuple(self.texts),
-            beside=_outermost([*self.beside, *self.unknown])
-            if self.unknown
-            else tuple(self.beside),
-            halves=self._whole_halves() if self.unknown else tuple(self.halves),
-            grants=self.grants,
-            between=self.between,
-            leaning=tuple(self.leaning),
+            tuple(self.others),
+            tuple(self.texts),
+            _outermost([*self.beside, *self.unknown]) if self.unknown else tuple(self.beside),
+            self._whole_halves() if self.unknown else tuple(self.halves),
+            self.grants,
+            self.between,
+            tuple(self.leaning),
+            bool(self.tools or self.opaque or self.unknown or self.held),
         )
 
     def open(self, node: Opened, known: frozenset[str]) -> Fields:
@@ -118,16 +93,16 @@ class Notes:
 
     def list_of(self, node: Opened | None) -> Sequence[Opened]:
         """The items of a list; none for an absent value or null; anything else is noted."""
-        if node is None or node.null:
+        if node is None or node.value is None:
             return ()
-        if node.kind is Kind.ARRAY:
+        if isinstance(node.value, list):
             return node.items()
         self.unknown_at(node)
         return ()
 
     def unknown_at(self, node: Opened) -> None:
         """A value of a kind that the dialect does not know, or of a wrong shape."""
-        self.unknown.append(node.address[self._depth :])
+        self.unknown.append(node.way)
 
     def unknown_role(self, members: Fields, message: Opened) -> None:
         """The role of a message is none that the dialect knows, or there is none."""
@@ -150,38 +125,34 @@ class Notes:
 
     def opaque_at(self, node: Opened) -> None:
         """A value whose content cannot be read."""
-        self.opaque.append(node.address[self._depth :])
+        self.opaque.append(node.way)
 
     def thought_at(self, node: Opened) -> None:
         """Thinking of the model, which may be left out."""
-        self.thoughts.append(node.address[self._depth :])
+        self.thoughts.append(node.way)
 
     def other(self, node: Opened | None) -> None:
         """Something in a result that is no text of its own: it counts where results are compared,
         but for where an upstream may cache."""
         if node is None:
             return
-        parts = node.members() if node.kind is Kind.OBJECT else [("", node)]
+        parts = node.members() if isinstance(node.value, dict) else [("", node)]
         raws = [value.raw for key, value in parts if key not in MARKS]
         self.others.append((sha256(b"\0".join(raws)).digest(), sum(map(len, raws))))
-
-    def way(self, node: Opened) -> Address:
-        """The way to `node` from the message down."""
-        return node.address[self._depth :]
 
     def says(self, node: Opened, text: object) -> bool:
         """What the operator or the model says, in `node`; a `text` of blanks says nothing, and
         False is returned."""
         if isinstance(text, str) and text.strip():
-            self.texts.append(node.address[self._depth :])
+            self.texts.append(node.way)
             return True
         self.aside(node)
         return False
 
     def aside(self, node: Opened | None) -> None:
         """A value, if it is there and not empty, that is not needed for what is said."""
-        if node is not None and node.value not in (None, "", [], {}):
-            self.beside.append(node.address[self._depth :])
+        if node is not None and (node.value or node.value == 0):
+            self.beside.append(node.way)
 
     def half(
         self,
@@ -194,10 +165,9 @@ class Notes:
         holder: Opened | None = None,
     ) -> None:
         """A call or a result in `node`, which may stay without its `content`."""
-        way = node.address[self._depth :]
-        outer = way if holder is None else holder.address[self._depth :]
-        emptied = None if content is None else content.address[self._depth :]
-        self.halves.append(Half(call, name, outer, way, emptied, form))
+        outer = node.way if holder is None else holder.way
+        emptied = None if content is None else content.way
+        self.halves.append(Half(call, name, outer, node.way, emptied, form))
 
     def _whole_halves(self) -> tuple[Half, ...]:
         """The halves in which all is known but for their content."""
@@ -214,8 +184,8 @@ class Notes:
 
     def held_if(self, name: str, node: Opened | None) -> None:
         """The field `name`, unless it is absent or null, leans on what the upstream holds."""
-        if node is not None and not node.null:
-            self.lean(name, node.value, node.address[self._depth :])
+        if node is not None and node.value is not None:
+            self.lean(name, node.value, node.way)
 
     def lean(self, name: str, value: object, way: Address = ()) -> None:
         """The field `name`, at `way` from the message down, leans on what the upstream holds by
@@ -260,8 +230,7 @@ class Notes:
                 self.unknown_at(node)
                 return
         if text:
-            address = node.address[self._depth :]
-            self.found.append(Found(address, text, source, call, name, self._parts, inner))
+            self.found.append(Found(node.way, text, source, call, name, self._parts, inner))
             self._parts += 1
 
 

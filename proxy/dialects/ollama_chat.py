@@ -19,7 +19,7 @@ from proxy.dialects.openai_chat import tool_names
 from proxy.dialects.opened import Opened
 from proxy.dialects.placing import note_messages, own_message, reminders
 from proxy.dialects.view import Reading, view
-from proxy.lazyjson import Document, Kind, Known, Remove
+from proxy.lazyjson import Document, Known, Remove
 
 _FIELDS = words(
     "model messages stream format keep_alive tools options think logprobs top_logprobs truncate "
@@ -140,14 +140,14 @@ def _message(node: Opened, notes: Notes) -> None:
     call = members.text("tool_call_id")
     if notes.origin is Origin.TOOL:
         notes.answers.append(call)
-    if content is not None and not content.null:
+    if content is not None and content.value is not None:
         if notes.origin is Origin.TOOL:
             name = members.text("tool_name") or members.text("name")
             notes.text(content, call=call, name=name)
             notes.half(call, node, content, Form.RESULT)
-        elif content.kind is not Kind.STRING:
+        elif not isinstance(content.value, str):
             notes.unknown_at(content)
-            for part in content.items() if content.kind is Kind.ARRAY else ():
+            for part in content.items():
                 notes.unknown_part(part)
         elif notes.origin is not Origin.UNKNOWN:
             notes.says(content, content.text())

@@ -18,7 +18,7 @@ from proxy.dialects.notes import Notes, first, json_text, words
 from proxy.dialects.opened import Fields, Opened
 from proxy.dialects.placing import forbidden, note_messages, own_message, reminders
 from proxy.dialects.view import Reading, view
-from proxy.lazyjson import Document, Kind, Known
+from proxy.lazyjson import Document, Known
 
 _FIELDS = words(
     "audio frequency_penalty function_call functions logit_bias logprobs max_completion_tokens "
@@ -183,7 +183,7 @@ def _message(node: Opened, notes: Notes) -> None:
         for name in _NOT_SAID:
             notes.aside(members.get(name) if name != "tool_call_id" else None)
         return
-    if content is not None and content.kind is not Kind.STRING:
+    if content is not None and not isinstance(content.value, str):
         for part in notes.list_of(content):
             _part(part, notes)
     if notes.spoken:
@@ -194,7 +194,7 @@ def _message(node: Opened, notes: Notes) -> None:
 
 def _said(members: Fields, content: Opened | None, notes: Notes) -> None:
     """What the operator or the model says, and all that stands beside it."""
-    if content is not None and content.kind is Kind.STRING:
+    if content is not None and isinstance(content.value, str):
         notes.says(content, content.text())
     for part in () if content is None else content.items():
         text = {"text": "text", "refusal": "refusal"}.get(part.word("type"), "")
@@ -210,9 +210,9 @@ def _result(members: Fields, content: Opened | None, notes: Notes) -> None:
     call = members.text("tool_call_id")
     name = members.text("name")
     notes.answers.append(call)
-    if content is None or content.null:
+    if content is None or content.value is None:
         return
-    if content.kind is Kind.STRING:
+    if isinstance(content.value, str):
         notes.text(content, call=call, name=name)
         return
     for part in notes.list_of(content):
@@ -253,12 +253,12 @@ def _calls(members: Fields, notes: Notes) -> None:
             form = Form.EMPTY if given is None else Form.JSON
             notes.half(call.word("id"), call, arguments, form, name=name, holder=listed)
     legacy = members.get("function_call")
-    if legacy is not None and legacy.kind is Kind.OBJECT:
+    if legacy is not None and isinstance(legacy.value, dict):
         name = legacy.word("name")
         notes.calls.append(ToolCall("", name, json_text(legacy.get("arguments"))))
     notes.held_if("audio", members.get("audio"))
     details = members.get("reasoning_details")
     # Routers put signed or encrypted reasoning of other vendors' models here.
-    if details is not None and details.kind is Kind.ARRAY and details.items():
+    if details is not None and isinstance(details.value, list) and details.items():
         notes.sealed = True
         notes.thought_at(details)

@@ -15,7 +15,6 @@ from proxy.dialects.notes import Notes, json_text, words
 from proxy.dialects.opened import Fields, Opened
 from proxy.dialects.responses_parts import part, qualified, tool_names
 from proxy.dialects.responses_results import RESULTS, Reader
-from proxy.lazyjson import Kind
 
 _EVERYWHERE = "type id status internal_chat_message_metadata_passthrough"
 
@@ -111,7 +110,7 @@ def _stranger(kind: str, node: Opened, notes: Notes) -> None:
     notes.unknown_at(node)
     notes.role = role or kind
     notes.spoken = role == "assistant"
-    if content is not None and content.kind is Kind.ARRAY:
+    if content is not None and isinstance(content.value, list):
         for item in content.items():
             notes.unknown_part(item)
     if kind.endswith("_output") and not notes.spoken:
@@ -122,17 +121,17 @@ def _stranger(kind: str, node: Opened, notes: Notes) -> None:
 def _direct(members: Fields) -> bool:
     """A call that a program of the vendor's side made means nothing without the program."""
     caller = members.get("caller")
-    return caller is None or caller.null or caller.word("type") == "direct"
+    return caller is None or caller.value is None or caller.word("type") == "direct"
 
 
 def _untyped(node: Opened) -> str:
     kind = node.get("type")
-    if kind is not None and not kind.null:
+    if kind is not None and kind.value is not None:
         return ""
     if node.word("role"):
         return "message"
     given = node.get("id")
-    return "item_reference" if given is not None and given.kind is Kind.STRING else ""
+    return "item_reference" if given is not None and isinstance(given.value, str) else ""
 
 
 def _origin(kind: str, role: str) -> Origin:
@@ -184,7 +183,7 @@ def _message(kind: str, members: Fields, notes: Notes) -> None:
     if content is None:
         return
     known = notes.origin is not Origin.UNKNOWN
-    if content.kind is Kind.STRING:
+    if isinstance(content.value, str):
         notes.says(content, content.text() if known else "")
         return
     for item in notes.list_of(content):
@@ -217,7 +216,7 @@ def _encrypted(kind: str, members: Fields, notes: Notes) -> None:
 
 def _picture(kind: str, members: Fields, notes: Notes) -> None:
     result = members.get("result")
-    if result is not None and not result.null:
+    if result is not None and result.value is not None:
         notes.opaque_at(result)
 
 

@@ -35,9 +35,9 @@ def _output(kind: str, members: Fields, notes: Notes) -> None:
     call = _answered(members, notes)
     name = qualified(members) or ("apply_patch" if kind == "apply_patch_call_output" else "")
     output = members.get("output")
-    if output is None or output.null:
+    if output is None or output.value is None:
         return
-    if output.kind is Kind.STRING:
+    if isinstance(output.value, str):
         notes.text(output, call=call, name=name)
         return
     for item in notes.list_of(output):
@@ -51,13 +51,13 @@ def _output(kind: str, members: Fields, notes: Notes) -> None:
 def _shell(kind: str, members: Fields, notes: Notes) -> None:
     call = _answered(members, notes)
     output = members.get("output")
-    if output is not None and output.kind is Kind.STRING:
+    if output is not None and isinstance(output.value, str):
         notes.text(output, call=call, name="shell")
         return
     for entry in notes.list_of(output):
         streams = notes.open(entry, _ENTRY)
         for stream in (streams.get("stdout"), streams.get("stderr")):
-            if stream is not None and not stream.null:
+            if stream is not None and stream.value is not None:
                 notes.text(stream, call=call, name="shell")
 
 
@@ -65,7 +65,7 @@ def _local_shell(kind: str, members: Fields, notes: Notes) -> None:
     """A string, by convention JSON: then its string leaves, so that it stays parseable."""
     call = _answered(members, notes)
     output = members.get("output")
-    if output is None or output.null:
+    if output is None or output.value is None:
         return
     leaves = _leaves(output.text() or "")
     if leaves is None:

@@ -158,7 +158,7 @@ def _member(key: str, node: Node, reading: Reading, store: FactStore, seen: _See
     seen.pieces.append(piece)
     facts = store.get(piece.digest)
     if facts is None:
-        notes = Notes(1)
+        notes = Notes()
         plain = reading.plain and node.kind is Kind.STRING
         if key in reading.fields and key != reading.list_key:
             reading.member(key, opened(node), notes)
@@ -180,30 +180,35 @@ def _messages(node: Node, reading: Reading, store: FactStore, seen: _Seen) -> No
         raise Malformed(f"more than {MOST_MESSAGES} messages", node.address, node.offset)
     seen.listed = node
     new = node.item_digests(MESSAGE, same)
-    known = list(map(store.get, new))
-    made = _read(
-        {
-            digest: node.item(number)
-            for number, digest, facts in zip(range(same, count), new, known, strict=True)
-            if facts is None
-        },
-        reading,
-        store,
-    )
-    seen.said = [*common.facts]
-    seen.said += [facts or made[digest] for digest, facts in zip(new, known, strict=True)]
+    made = len(common.messages)
+    items = [node.item(number) for number in range(made, count)]
+    seen.said = [*common.facts, *_facts(new, items[same - made :], reading, store)]
     seen.messages += common.messages
     seen.pieces += common.pieces
-    digests = [*common.digests, *new]
-    for number in range(len(seen.messages), count):
-        item, digest = node.item(number), digests[number]
-        seen.pieces.append(Piece(item.address, digest, item.strands, item.size))
-        seen.messages.append(seen.said[number].message(number, item.address, digest))
-    for message, facts in zip(seen.messages, seen.said, strict=True):
-        if facts.notable:
-            seen.facts.append((message.address, facts))
+    rest = [*zip(range(made, count), items, [*common.digests, *new][made:], strict=True)]
+    seen.pieces += [
+        Piece(item.address, digest, item.strands, item.size) for _, item, digest in rest
+    ]
+    seen.messages += [
+        seen.said[number].message(number, item.address, digest) for number, item, digest in rest
+    ]
+    seen.facts += [
+        (message.address, facts)
+        for message, facts in zip(seen.messages, seen.said, strict=True)
+        if facts.notable
+    ]
     seen.before, seen.fresh = common.past, len(new) > 1 and worth_it(node)
     seen.first = len(seen.pieces) - count
+
+
+def _facts(
+    digests: Sequence[bytes], items: Sequence[Node], reading: Reading, store: FactStore
+) -> list[Facts]:
+    """What each of the `items` says, known or read now."""
+    known = [*map(store.get, digests)]
+    each = zip(digests, items, known, strict=True)
+    made = _read({digest: item for digest, item, facts in each if facts is None}, reading, store)
+    return [facts or made[digest] for digest, facts in zip(digests, known, strict=True)]
 
 
 def _read(new: Mapping[bytes, Node], reading: Reading, store: FactStore) -> dict[bytes, Facts]:
@@ -213,7 +218,7 @@ def _read(new: Mapping[bytes, Node], reading: Reading, store: FactStore) -> dict
     parsed = [opened(item) for item in new.values()]
     noted: list[Notes] = []
     for message in parsed:
-        notes = Notes(2)
+        notes = Notes()
         reading.message(message, notes)
         noted.append(notes)
     made = {digest: notes.facts() for digest, notes in zip(new, noted, strict=True)}
