@@ -184,7 +184,7 @@ _ALL: Final = (
         TOLD,
         "info",
         "A cloud model was used although a local one is up and preferred: {why}.",
-        "Choose a local model that can do this, or write `prefer = \"cloud\"`.",
+        'Choose a local model that can do this, or write `prefer = "cloud"`.',
         {"why": "it cannot answer this"},
     ),
     Notice(

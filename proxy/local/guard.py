@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from proxy.errors import Refused
-from proxy.local import ollama
+from proxy.local.ollama import Model, told
 from proxy.local.questions import Questions
 
 FRESH: Final = 60.0
@@ -42,7 +42,7 @@ class Guard:
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._asked: OrderedDict[tuple[str, str], float] = OrderedDict()
-        self._shown: dict[tuple[str, str], ollama.Model] = {}
+        self._shown: dict[tuple[str, str], Model] = {}
         self._kinds: dict[str, tuple[bool, float]] = {}
         self._models = Questions[Unknown | None]()
         self._servers = Questions[bool]()
@@ -60,7 +60,7 @@ class Guard:
             return None
         return await self._models.ask(key, lambda: self._ask(key, ask))
 
-    def shown(self, server: str, model: str) -> ollama.Model:
+    def shown(self, server: str, model: str) -> Model:
         """What was told of a model that has been vouched for."""
         return self._shown[server, model]
 
@@ -81,8 +81,8 @@ class Guard:
     async def _recognise(self, server: str, ask: Ask) -> bool:
         began = self._clock()
         status, body = await ask("")
-        told = _read(body)
-        found = status == 200 and told is not None and isinstance(told.get("version"), str)
+        kind = _read(body)
+        found = status == 200 and kind is not None and isinstance(kind.get("version"), str)
         self._kinds[server] = (found, began)
         return found
 
@@ -92,7 +92,7 @@ class Guard:
         if status >= 400:
             return Unknown(status, body)
         _check(status, body)
-        self._shown[key] = ollama.told(body)
+        self._shown[key] = told(body)
         self._asked[key] = began
         self._asked.move_to_end(key)
         while len(self._asked) > _NAMES:

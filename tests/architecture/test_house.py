@@ -1,6 +1,7 @@
 """The house rules, as tests: one arrow, small modules, few broad handlers, nothing hidden."""
 
 import ast
+import functools
 import re
 import subprocess
 import sys
@@ -114,6 +115,13 @@ def test_no_name_belongs_to_another_distribution_or_to_python() -> None:
         assert not {n for n in names if n in sys.stdlib_module_names and package == "proxy"}
 
 
+@functools.cache
+def _imported_in(folder: Path) -> frozenset[str]:
+    """What the tests of a folder import."""
+    parsed = (ast.parse(test.read_text("utf-8")) for test in folder.glob("test_*.py"))
+    return frozenset(name for tree in parsed for name in imports(tree))
+
+
 def test_a_module_has_its_test_at_the_same_place() -> None:
     """A file's proof is at a guessable place: a test of its name, or one beside that imports it.
     The parts of a sub-package are proved together, in its folder."""
@@ -124,11 +132,7 @@ def test_a_module_has_its_test_at_the_same_place() -> None:
         code = [n for n in ast.parse(path.read_text("utf-8")).body if not isinstance(n, ast.Expr)]
         if path.stem in ("__init__", "__main__") or not code:
             continue
-        beside = {
-            name
-            for test in folder.glob("test_*.py")
-            for name in imports(ast.parse(test.read_text("utf-8")))
-        }
+        beside = _imported_in(folder)
         dotted = place.as_posix().replace("/", ".")
         together = len(place.parts) > 2 and beside
         if not (folder / f"test_{path.stem}.py").exists() and not together and dotted not in beside:
