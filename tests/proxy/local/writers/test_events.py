@@ -270,6 +270,30 @@ def test_another_dialect_has_no_writer() -> None:
         make("plain_text", stream=True)
 
 
+def test_an_answer_is_cut_by_a_limit_only_where_it_ends_in_text() -> None:
+    """A message that broke off says so; a call is whole, and the client has to carry it out."""
+    cut = json.loads(told("openai_responses", (Text("It"), over("length")), stream=False))
+    assert [item["status"] for item in cut["output"]] == ["incomplete"]
+    assert cut["incomplete_details"] == {"reason": "max_output_tokens"}
+    speech = (Text("It"), Called("read_file", {}), Text("is"), over("length"))
+    response = json.loads(told("openai_responses", speech, stream=False))
+    assert [item["status"] for item in response["output"]] == ["completed"] * 3
+    assert (response["status"], response["incomplete_details"]) == ("completed", None)
+    message = json.loads(told("anthropic_messages", speech, stream=False))
+    assert message["stop_reason"] == "tool_use"
+    [choice] = json.loads(told("openai_chat", speech, stream=False))["choices"]
+    assert choice["finish_reason"] == "tool_calls"
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_blank_before_a_call_does_not_come_behind_it(dialect: str) -> None:
+    """It is gone, not late."""
+    speech = (Text("\n\n"), Called("read_file", {}), Text("Yes."), over())
+    for stream in (False, True):
+        assert b"\\n" not in told(dialect, speech, stream=stream)
+        assert b'"Yes."' in told(dialect, speech, stream=stream)
+
+
 SAID: Any = {
     "max_output_tokens": 64000,
     "metadata": {"a": "ä"},
