@@ -145,3 +145,12 @@ def test_ids_of_two_answers_differ(dialect: str) -> None:
     one = added_ids(told(dialect, speech, stream=False))
     two = added_ids(told(dialect, speech, stream=False, key="ba9876543210"))
     assert not set(one) & set(two)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_ollamas_calls_are_numbered(stream: bool) -> None:
+    """Through all lines of an answer, not in each one anew."""
+    speech = (Called("read_file", {}), Called("crm__lookup", {}), over())
+    lines = told("ollama_chat", speech, stream=stream).splitlines()
+    calls = [call for line in lines for call in json.loads(line)["message"].get("tool_calls", ())]
+    assert [call["function"]["index"] for call in calls] == [0, 1]
