@@ -179,7 +179,8 @@ def test_the_longest_line_is_bounded() -> None:
     whole = line({"content": "x" * (LINE_LIMIT - 200)}) + last()
     assert len(hear(whole)) == 2
     for chunks in ([b"x" * LINE_LIMIT, b"x"], [b"x" * LINE_LIMIT + b"\n"]):
-        refused = refusal(lambda chunks=chunks: hear(*chunks))  # type: ignore[misc]
+        heard = Heard()
+        refused = refusal(lambda heard=heard, chunks=chunks: [*map(heard.feed, chunks)])  # type: ignore[misc]
         assert "more in one line" in refused.facts["reason"]
 
 
