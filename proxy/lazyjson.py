@@ -17,7 +17,8 @@ from proxy.edits import Edit, Insert, Member, Remove, Replace, splice
 from proxy.json_bounds import check_depth, check_width, crowded, scan_depth
 from proxy.json_faults import MAX_DEPTH, Malformed, address_at, lone_surrogate, syntax_fault
 from proxy.json_known import Known, Source
-from proxy.json_node import Kind, Node
+from proxy.json_node import Node
+from proxy.json_opened import Kind
 
 __all__ = [
     "Document",
@@ -101,12 +102,12 @@ def _root(body: bytes, start: int, end: int, known: Known | None) -> Node:
     """The top level, opened. Lone surrogates make the fast reader stumble, as bad syntax does."""
     try:
         root = Node(Source(body, body, known=known), (), start, end)
-        root.children()
+        root.opened()
     except (msgspec.DecodeError, RecursionError):
         # Before any reader that recurses sees it again.
         scan_depth(body, 0, len(body))
         root = Node(Source(body, _blanked(body)), (), start, end)
-        root.children()
+        root.opened()
     return root
 
 
