@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from policies.conversation import Conversation, Piece
@@ -46,8 +47,7 @@ class House:
     session: Callable[[Admitted, Conversation | None], str]
 
 
-@dataclass(frozen=True, slots=True)
-class Errand:
+class Errand(Struct, frozen=True, eq=False):
     """A request that the door has let in."""
 
     house: House

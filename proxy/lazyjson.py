@@ -8,7 +8,6 @@ must not know a dialect or a policy.
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Final
 
 import msgspec
@@ -46,12 +45,14 @@ _ESCAPE: Final = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(msgspec.Struct, frozen=True, eq=False):
     """A body and the node of its top level."""
 
-    body: bytes = field(repr=False)
+    body: bytes
     root: Node
+
+    def __repr__(self) -> str:
+        return f"<Document of {len(self.body)} bytes>"  # what is in it is in no repr
 
     def judge(self) -> None:
         """Raise `Malformed` where anything nests deeper than 100 levels. Once is enough."""

@@ -78,8 +78,7 @@ class Request(Struct, frozen=True, eq=False):
         return f"<Request of {len(self.body)} bytes>"  # what is in it is in no repr
 
 
-@dataclass(frozen=True, slots=True)
-class Outgoing:
+class Outgoing(Struct, frozen=True, eq=False):
     """What may leave. `cleared` on a cloud leg, where `body` is the same bytes; both are absent
     when the decision is a refusal or an answer. `conversation` where the body was looked into."""
 
@@ -87,6 +86,9 @@ class Outgoing:
     body: bytes | None = None
     cleared: Cleared | None = None
     conversation: Conversation | None = None
+
+    def __repr__(self) -> str:
+        return "<Outgoing>"  # what is in it is in no repr
 
 
 def open_body(dialect: Dialect, body: bytes) -> tuple[Document, str]:
