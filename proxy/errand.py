@@ -4,7 +4,7 @@ Owns who is asked and with what. It must not know the client's socket or how an 
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from msgspec import Struct
@@ -59,15 +59,15 @@ class Errand(Struct, frozen=True, eq=False):
         """Its line in the log."""
         return self.case.line
 
-    async def run(self, body: bytes) -> Answer:
+    def run(self, body: bytes) -> Awaitable[Answer]:
         """The upstream's answer to `body`. Raises `Refused`."""
         match self.admitted.match.endpoint.treatment:
             case Treatment.CONVERSATION | Treatment.COUNT | Treatment.TEXT:
-                return await self._read(body)
+                return self._read(body)
             case Treatment.REFUSED:  # the owner has opened it, and gave up the promise for it
-                return await self._unread(body)
+                return self._unread(body)
             case _:
-                return await self._bare()
+                return self._bare()
 
     async def _read(self, body: bytes) -> Answer:
         matched = self.admitted.match
@@ -83,13 +83,13 @@ class Errand(Struct, frozen=True, eq=False):
             self.admitted.client,
             around=self._beside() if cloud else (),
             credentials=self._credentials() if cloud else (),
-            vouched=self.house.relayed.by(upstream.name),
+            vouched=self.house.relayed.by(upstream.name) if cloud else (),
             bounded=self._asks_model,
             met=self._met,
             minimality=chosen.minimality,
         )
         outgoing = await self.house.workshop.prepare(asked, document)
-        if self._asks_model:
+        if asked.bounded:
             await self.house.owner.decided(self.case, outgoing.decision, self.house.config.policies)
         self._heed(outgoing.decision)
         if (final := outgoing.decision.final) is not None and outgoing.conversation is not None:
@@ -194,12 +194,12 @@ class Errand(Struct, frozen=True, eq=False):
         self.line.know(upstream=upstream.name, model=model, leg=upstream.leg.value)
         return chosen
 
-    async def _send(
+    def _send(
         self, upstream: UpstreamSettings, parcel: Cleared | bytes, model: str
-    ) -> Answer:
+    ) -> Awaitable[Answer]:
         matched, outbound = self.admitted.match, self.house.outbound
         if isinstance(parcel, bytes):
-            return await outbound.send_local(
+            return outbound.send_local(
                 upstream,
                 method=matched.endpoint.method,
                 path=matched.path,
@@ -208,7 +208,7 @@ class Errand(Struct, frozen=True, eq=False):
                 body=parcel,
                 model=model,
             )
-        return await outbound.send_cloud(
+        return outbound.send_cloud(
             upstream,
             method=matched.endpoint.method,
             path=matched.path,
