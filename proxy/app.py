@@ -34,6 +34,7 @@ from proxy.server import Listener
 from proxy.sessions import labelled
 from proxy.state import Store, open_store
 from proxy.sweeper import Sweeper
+from proxy.turns import Turns
 from proxy.upstream import Outbound
 
 _FIXED = ("host", "port")
@@ -52,6 +53,7 @@ class Parts:
     relayed: Relayed
     apart: Apart
     owner: Owner
+    turns: Turns
 
     def house(self, config: Config) -> House:
         """What requests are served with under `config`."""
@@ -69,6 +71,7 @@ class Parts:
             self.relayed,
             self.owner,
             session,
+            self.turns,
         )
 
 
@@ -130,7 +133,16 @@ async def running(
         apart = Apart()
         stack.callback(apart.close)
         parts = Parts(
-            listener, store, outbound, secrets_dir, ledger, CleanMarks(), Relayed(), apart, owner
+            listener,
+            store,
+            outbound,
+            secrets_dir,
+            ledger,
+            CleanMarks(),
+            Relayed(),
+            apart,
+            owner,
+            Turns(),
         )
         stack.push_async_callback(_close_secrets, parts)
         gateway = Gateway(parts.house(config), new_id=_request_id, clock=time.monotonic)

@@ -28,6 +28,7 @@ from proxy.outgoing import Outgoing, Request, Workshop, open_body
 from proxy.owner import Case, Owner
 from proxy.relayed import Listener, Relayed
 from proxy.routes import Chosen, choose
+from proxy.turns import Turns
 from proxy.undeclared import drop_undeclared_call
 from proxy.upstream import Outbound
 
@@ -45,6 +46,7 @@ class House:
     relayed: Relayed
     owner: Owner
     session: Callable[[Admitted, Conversation | None], str]
+    turns: Turns
 
 
 class Errand(Struct, frozen=True, eq=False):
@@ -72,6 +74,8 @@ class Errand(Struct, frozen=True, eq=False):
     async def _read(self, body: bytes) -> Answer:
         matched = self.admitted.match
         dialect = ALL[matched.endpoint.dialect]
+        if (turn := self.house.turns.begin(len(body))) is not None:
+            await turn
         document, model = await self.house.workshop.apart.run(len(body), open_body, dialect, body)
         chosen = self._choose(model)
         upstream = chosen.upstream
