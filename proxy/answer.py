@@ -44,7 +44,7 @@ class Answer(Struct, frozen=True, eq=False):
     answer and for one in a content coding. `coded`: it is in a content coding, though none was
     asked for. `idle`: seconds that one chunk may take to be read by the client. `close` gives up
     what is left of it, at once; harmless when it has ended. `observers` read copies, `filters` what
-    goes on. `arrived`: all of it is here, so that nobody waits for its first chunk.
+    goes on. `whole`, where all of it is here and its end with it: takes it, in place of `chunks`.
     """
 
     status: int
@@ -56,7 +56,7 @@ class Answer(Struct, frozen=True, eq=False):
     idle: float = 300.0
     close: Callable[[], None] = _nothing
     observers: Sequence[Observer] = ()
-    arrived: bool = False
+    whole: Callable[[], bytes] | None = None
     filters: Sequence[Filter] = ()
 
     def __repr__(self) -> str:
@@ -67,7 +67,8 @@ def made_here(headers: Mapping[str, str], body: bytes) -> Answer:
     """A complete answer that no upstream gave."""
     length = [] if kind_of(headers["content-type"]) else [("content-length", str(len(body)))]
     said = [*headers.items(), *length]
-    return Answer(200, said, _one(body), stream=kind_of(headers["content-type"]), arrived=True)
+    stream = kind_of(headers["content-type"])
+    return Answer(200, said, _one(body), stream=stream, whole=lambda: body)
 
 
 async def relay(
@@ -104,6 +105,9 @@ async def relay(
             answer = await _filtered_whole(answer, filters)
             filters = ()
         wire = _begin(answer, request, extra_headers, filtered=bool(filters))
+        if answer.whole is not None and not filters:
+            await _write(answer.whole(), answer, request, wire, copies)
+            return wire
         if filters:
             through = filtered(answer.chunks, answer.stream, filters, keep_alive)
         chunks = through or answer.chunks
@@ -128,7 +132,7 @@ def _begin(
     if filtered:
         headers = [pair for pair in headers if pair[0].lower() != "content-length"]
     wire = Wire(request, answer.status, answer.reason, headers)
-    if not answer.arrived:
+    if answer.whole is None:
         asyncio.get_running_loop().call_soon(wire.begin)
     return wire
 
@@ -168,6 +172,24 @@ async def _pour(
         # An answer that was begun has begun, so that nobody begins another on this connection.
         wire.begin()
     return None
+
+
+async def _write(
+    body: bytes, answer: Answer, request: web.BaseRequest, wire: Wire, copies: Copies
+) -> None:
+    """Write what is here and cannot break off any more."""
+    try:
+        copies.chunk(body)
+        wire.chunk(body)
+        wire.end()
+        if wire.full and (transport := request.transport) is not None:
+            patience = Patience(answer.idle, transport.abort)
+            try:
+                await _drained(wire, patience)
+            finally:
+                patience.stop()
+    except ConnectionError:
+        pass  # the client has left, and nobody is there to be told
 
 
 async def _drained(wire: Wire, patience: Patience) -> None:

@@ -37,6 +37,7 @@ from proxy.sessions import labelled
 from proxy.state import Store, open_store
 from proxy.stay import Hearth
 from proxy.sweeper import Sweeper
+from proxy.turns import Turns
 from proxy.upstream import Outbound
 
 _FIXED = ("host", "port")
@@ -56,6 +57,7 @@ class Parts:
     apart: Apart
     owner: Owner
     hearth: Hearth
+    turns: Turns
 
     def house(self, config: Config) -> House:
         """What requests are served with under `config`."""
@@ -74,6 +76,7 @@ class Parts:
             self.owner,
             session,
             self.hearth,
+            self.turns,
         )
 
 
@@ -139,9 +142,18 @@ async def running(
         hearth = Hearth(home, HomeOnly(store, store.key, apart))
         await hearth.marks.start()
         parts = Parts(
-            listener, store, outbound, secrets_dir, ledger, CleanMarks(), Relayed(), apart, owner,
+            listener,
+            store,
+            outbound,
+            secrets_dir,
+            ledger,
+            CleanMarks(),
+            Relayed(),
+            apart,
+            owner,
             hearth,
-        )  # fmt: skip
+            Turns(),
+        )
         stack.push_async_callback(_close_secrets, parts)
         gateway = Gateway(parts.house(config), new_id=_request_id, clock=time.monotonic)
         await listener.start(gateway.handle, dress=_dress, note=_note)

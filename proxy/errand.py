@@ -4,9 +4,10 @@ Owns who is asked and with what. It must not know the client's socket or how an 
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from policies.conversation import Conversation, Piece
@@ -30,6 +31,7 @@ from proxy.relayed import Listener, Relayed
 from proxy.routes import Chosen, choose
 from proxy.state.base import StateError
 from proxy.stay import Hearth, Stay
+from proxy.turns import Turns
 from proxy.undeclared import drop_undeclared_call
 from proxy.upstream import Outbound
 
@@ -48,10 +50,10 @@ class House:
     owner: Owner
     session: Callable[[Admitted, Conversation | None], str]
     hearth: Hearth
+    turns: Turns
 
 
-@dataclass(frozen=True, slots=True)
-class Errand:
+class Errand(Struct, frozen=True, eq=False):
     """A request that the door has let in."""
 
     house: House
@@ -63,28 +65,26 @@ class Errand:
         """Its line in the log."""
         return self.case.line
 
-    async def run(self, body: bytes) -> Answer:
+    def run(self, body: bytes) -> Awaitable[Answer]:
         """The upstream's answer to `body`. Raises `Refused`."""
         match self.admitted.match.endpoint.treatment:
             case Treatment.CONVERSATION | Treatment.COUNT | Treatment.TEXT:
-                return await self._read(body)
+                return self._read(body)
             case Treatment.REFUSED:  # the owner has opened it, and gave up the promise for it
-                return await self._unread(body)
+                return self._unread(body)
             case _:
-                return await self._bare()
+                return self._bare()
 
     async def _read(self, body: bytes) -> Answer:
         matched = self.admitted.match
         dialect = ALL[matched.endpoint.dialect]
+        if (turn := self.house.turns.begin(len(body))) is not None:
+            await turn
         document, model = await self.house.workshop.apart.run(len(body), open_body, dialect, body)
         chosen = self._choose(model)
-        house, lacks = self.house, ""
-        stay = Stay(
-            house.config, house.workshop, house.owner, house.hearth, self.admitted, self.case
-        )
-        home, leg = house.config.home, chosen.upstream.leg
-        if chosen.home_first and home is not None and leg is Leg.CLOUD and stay.is_answerable:
-            first = await stay.first(home, document, dialect, self._met)
+        lacks, leg = "", chosen.upstream.leg
+        if chosen.home_first and leg is Leg.CLOUD:
+            first = await self._stay().first(document, dialect, self._met)
             if isinstance(first, Answer):
                 return first
             lacks = first
@@ -92,9 +92,16 @@ class Errand:
         try:
             return await self._outward(document, dialect, model, chosen, lacks)
         except Refused as no:
-            if (instead := stay.instead(no, leg)) is None:
+            stay = self._stay()
+            if (home := stay.instead(no, leg)) is None:
                 raise
-            return await stay.answer(instead, document, dialect, no)
+            return await stay.answer(home, document, dialect, no)
+
+    def _stay(self) -> Stay:
+        house = self.house
+        return Stay(
+            house.config, house.workshop, house.owner, house.hearth, self.admitted, self.case
+        )
 
     async def _outward(
         self, document: Document, dialect: Dialect, model: str, chosen: Chosen, lacks: str
@@ -110,13 +117,13 @@ class Errand:
             self.admitted.client,
             around=self._beside() if cloud else (),
             credentials=self._credentials() if cloud else (),
-            vouched=self.house.relayed.by(upstream.name),
+            vouched=self.house.relayed.by(upstream.name) if cloud else (),
             bounded=self._asks_model,
             met=self._met,
             minimality=chosen.minimality,
         )
         outgoing = await self.house.workshop.prepare(asked, document)
-        if self._asks_model:
+        if asked.bounded:
             await self.house.owner.decided(self.case, outgoing.decision, self.house.config.policies)
         self._heed(outgoing.decision)
         if (final := outgoing.decision.final) is not None and outgoing.conversation is not None:
@@ -238,12 +245,12 @@ class Errand:
         self.line.know(upstream=upstream.name, model=model, leg=upstream.leg.value)
         return chosen
 
-    async def _send(
+    def _send(
         self, upstream: UpstreamSettings, parcel: Cleared | bytes, model: str
-    ) -> Answer:
+    ) -> Awaitable[Answer]:
         matched, outbound = self.admitted.match, self.house.outbound
         if isinstance(parcel, bytes):
-            return await outbound.send_local(
+            return outbound.send_local(
                 upstream,
                 method=matched.endpoint.method,
                 path=matched.path,
@@ -252,7 +259,7 @@ class Errand:
                 body=parcel,
                 model=model,
             )
-        return await outbound.send_cloud(
+        return outbound.send_cloud(
             upstream,
             method=matched.endpoint.method,
             path=matched.path,

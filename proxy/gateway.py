@@ -72,9 +72,9 @@ class Gateway:
             line.know(status=200)
             return web.Response(text="ok\n", headers=grant)
         body = await _body(request, admitted, house)
-        line.know(bytes_in=len(body))
+        line.fields["bytes_in"] = len(body)
         answer = await Errand(house, admitted, case).run(body)
-        line.know(status=answer.status)
+        line.fields["status"] = answer.status
         if grant:
             answer = replace(answer, headers=browsers.without(answer.headers))
 

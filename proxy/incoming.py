@@ -4,7 +4,7 @@ Owns which headers of an answer go on, the limit between two chunks, and how an 
 off is told from one that ends. It must not know what is done with the bytes.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Final, NoReturn, Self
 
@@ -45,23 +45,26 @@ def answer_of(response: Response, upstream: UpstreamSettings, *, idle: float) ->
         response.close()
         raise Refused("home-not-local", reason="the local server redirects elsewhere")
     reason = response.reason or ""
-    codings = ",".join(headers.getall("Content-Encoding", ()))
-    coded = codings.strip().lower() not in _PLAIN
+    coded = "Content-Encoding" in headers and _is_coded(headers.getall("Content-Encoding"))
     chunks = _Chunks(response, upstream, idle)
     return Answer(
         status,
-        list(_headers(response, upstream)),
+        _headers(response, upstream),
         chunks,
         "" if coded else kind_of(headers.getall("Content-Type", ("",))[-1]),
         reason if reason.isprintable() else "",
         coded,
         idle,
         chunks.close,
-        arrived=response.content.is_eof(),
+        whole=chunks.all if chunks.here else None,
     )
 
 
-def _headers(response: Response, upstream: UpstreamSettings) -> Iterator[tuple[str, str]]:
+def _is_coded(codings: Sequence[str]) -> bool:
+    return ",".join(codings).strip().lower() not in _PLAIN
+
+
+def _headers(response: Response, upstream: UpstreamSettings) -> list[tuple[str, str]]:
     headers = response.headers
     ending = set()
     if "Connection" in headers:
@@ -69,16 +72,17 @@ def _headers(response: Response, upstream: UpstreamSettings) -> Iterator[tuple[s
         ending = {token.strip().lower() for token in named.split(",")}
     if "Transfer-Encoding" in headers:
         ending.add("content-length")
-    if upstream.auth != "caller":
+    if upstream.auth != "caller" and "Set-Cookie" in headers:
         ending.add("set-cookie")
-    fit = "".join(headers.values())
-    as_they_are = fit.isascii() and fit.isprintable()
-    for name, value in headers.items():
-        if _stays(name) or (ending and name.lower() in ending):
-            continue
-        if as_they_are:
-            yield name, value
-            continue
+    going = [pair for pair in headers.items() if not _stays(pair[0])]
+    if ending:
+        going = [pair for pair in going if pair[0].lower() not in ending]
+    fit = "".join([value for _, value in going])
+    return going if fit.isascii() and fit.isprintable() else list(_fitting(going))
+
+
+def _fitting(headers: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    for name, value in headers:
         # What is not UTF-8 came as lone surrogates, which the server would drop in silence; what
         # cannot stand in a header it would not send at all.
         if not value.isascii():
@@ -101,12 +105,23 @@ class _Chunks:
     def __init__(self, response: Response, upstream: UpstreamSettings, idle: float) -> None:
         self._response = response
         self._upstream = upstream
-        self._patience = Patience(idle, self._lost)
+        self._idle = idle
+        self._patience: Patience | None = None  # until somebody waits
         self._silent = False
+
+    @property
+    def here(self) -> bool:
+        """Whether nothing is awaited, and nothing can be missing."""
+        body = self._response.content
+        return body.is_eof() and body.exception() is None and self._bounded
+
+    def all(self) -> bytes:
+        """All that is here."""
+        return self._response.content.read_nowait()
 
     def close(self) -> None:
         """Give up the rest, at once. Harmless when there is none."""
-        self._patience.stop()
+        self._stop()
         self._response.close()
 
     def __aiter__(self) -> Self:
@@ -119,21 +134,27 @@ class _Chunks:
         try:
             if body.is_eof():  # all of it is here: nobody waits
                 return body.read_nowait()
+            if self._patience is None:
+                self._patience = Patience(self._idle, self._lost)
             self._patience.begin()
             chunk = await body.readany()
             self._patience.done()
         except (aiohttp.ClientError, OSError):
-            self._patience.stop()
+            self._stop()
             if self._silent:
                 raise late(self._upstream, "it fell silent in the middle of its answer") from None
             raise gone(self._upstream, "its answer broke off") from None
         return chunk or self._end()
 
     def _end(self) -> NoReturn:
-        self._patience.stop()
+        self._stop()
         if self._cut_short():
             raise gone(self._upstream, "its answer broke off")
         raise StopAsyncIteration
+
+    def _stop(self) -> None:
+        if self._patience is not None:
+            self._patience.stop()
 
     def _lost(self) -> None:
         self._silent = True
@@ -142,7 +163,10 @@ class _Chunks:
     def _cut_short(self) -> bool:
         """A body that ends with its connection ends just so when that is reset; only here is it
         told."""
-        headers = self._response.headers
-        bounded = "Content-Length" in headers or "Transfer-Encoding" in headers
         lost_with = self._response.protocol.exception()
-        return not bounded and isinstance(lost_with, aiohttp.ClientOSError)
+        return not self._bounded and isinstance(lost_with, aiohttp.ClientOSError)
+
+    @property
+    def _bounded(self) -> bool:
+        headers = self._response.headers
+        return "Content-Length" in headers or "Transfer-Encoding" in headers

@@ -5,7 +5,8 @@ reaches it: kinds, places, codes, counts and names in a safe shape only.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct
 
 from policies.decision import Decision, Finding
 from policies.happenings import NOTED
@@ -17,15 +18,14 @@ from proxy.log_fields import LONGEST_LIST
 Clock = Callable[[], float]
 
 
-@dataclass(slots=True)
-class Line:
+class Line(Struct, eq=False):
     """What is known of a request so far. `clock`: seconds, monotonic. `asked`: the answer is that
     of an upstream."""
 
     request: str
     clock: Clock
     began: float
-    fields: dict[str, object] = field(default_factory=dict)
+    fields: dict[str, object] = {}
     asked: bool = True
 
     @classmethod

@@ -8,6 +8,8 @@ at its top begins, is read without the items before it, and whatever stands behi
 
 from dataclasses import dataclass
 
+from msgspec import Struct
+
 from proxy.json_spans import ObjectSpans, Unaccounted, object_spans
 
 
@@ -42,8 +44,7 @@ class Known:
         return found
 
 
-@dataclass(slots=True)
-class Source:
+class Source(Struct, eq=False):
     """What the nodes of one body share.
 
     `scan` is `body`, save that each lone surrogate escape is `\\u0020` there: as long, and readable
@@ -56,3 +57,6 @@ class Source:
     scan: bytes
     judged: bool = False
     known: Known | None = None
+
+    def __repr__(self) -> str:
+        return f"<Source of {len(self.body)} bytes>"  # what is in it is in no repr

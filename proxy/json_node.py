@@ -8,7 +8,6 @@ the body; whatever `text`, `value`, `strands` and `digest` return does not.
 import hashlib
 import json
 from collections.abc import Callable, Sequence
-from enum import StrEnum
 from typing import Final
 
 import msgspec
@@ -26,7 +25,16 @@ from proxy.json_faults import (
 )
 from proxy.json_known import Source
 from proxy.json_numbers import number_rows
-from proxy.json_spans import ARRAY, OBJECT, ObjectSpans, Unaccounted, array_spans, object_spans
+from proxy.json_opened import KINDS, Kind, Opened
+from proxy.json_spans import (
+    ARRAY,
+    OBJECT,
+    ObjectSpan,
+    ObjectSpans,
+    Unaccounted,
+    array_spans,
+    object_spans,
+)
 from proxy.json_whole import (
     SLOWLY,
     Writer,
@@ -40,40 +48,7 @@ from proxy.json_whole import (
 _STRING: Final = msgspec.json.Decoder(str)
 
 
-class Kind(StrEnum):
-    """What a value is. `LITERAL`: true, false or null."""
-
-    OBJECT = "object"
-    ARRAY = "array"
-    STRING = "string"
-    NUMBER = "number"
-    LITERAL = "literal"
-
-
-_BRACE, _BRACKET = b"{["
-_KINDS: Final = {
-    _BRACE: Kind.OBJECT,
-    _BRACKET: Kind.ARRAY,
-    ord('"'): Kind.STRING,
-    ord("t"): Kind.LITERAL,
-    ord("f"): Kind.LITERAL,
-    ord("n"): Kind.LITERAL,
-}
-
-
-class _Opened:
-    """The children of a node, once they were asked for. `spans`: where items lie; `items`: those
-    of them that were asked for."""
-
-    __slots__ = ("by_key", "items", "own_folds", "spans", "twin_fold")
-
-    def __init__(self, by_key: "dict[str, Node]", spans: Sequence[tuple[int, int]]) -> None:
-        self.by_key = by_key
-        self.spans = spans
-        self.items: dict[int, Node] = {}
-        joined = "".join(by_key)
-        self.own_folds = joined.casefold() == joined  # the common case: no key needs folding
-        self.twin_fold = None if self.own_folds else _twin_fold(by_key)
+_BRACE, _BRACKET, _QUOTE = b'{["'
 
 
 class Node:
@@ -98,7 +73,7 @@ class Node:
         self.offset = start
         self._end = end
         self._key_start = key_start
-        self._opened: _Opened | None = None
+        self._opened: Opened[Node] | None = None
         self._value: object = SLOWLY
         self._write: Writer | None = None
 
@@ -107,7 +82,7 @@ class Node:
 
     @property
     def kind(self) -> Kind:
-        return _KINDS.get(self._source.body[self.offset], Kind.NUMBER)
+        return KINDS.get(self._source.body[self.offset], Kind.NUMBER)
 
     @property
     def raw(self) -> bytes:
@@ -154,8 +129,17 @@ class Node:
 
         Raises `Malformed` for keys that are equal once decoded.
         """
-        opened = self._open()
-        return tuple(opened.by_key.values()) or tuple(map(self.item, range(len(opened.spans))))
+        opened = self.opened()
+        if opened.members:
+            return tuple(self._named(opened).values())
+        return tuple(map(self.item, range(len(opened.spans))))
+
+    def names(self) -> tuple[str, ...]:
+        """The keys of an object in order, as `members` has them; empty for any other kind."""
+        opened = self.opened()
+        if opened.twin_fold is not None:
+            raise self._cased(opened.twin_fold)
+        return tuple(opened.members)
 
     def members(self, *, free: bool = False) -> "tuple[tuple[str, Node], ...]":
         """Keys and values of an object in order; empty for any other kind.
@@ -164,22 +148,22 @@ class Node:
         somebody else's choice as in tool arguments and schemas, so do keys that are equal after
         case folding: some upstreams match keys without regard to case.
         """
-        opened = self._open()
+        opened = self.opened()
         if opened.twin_fold is not None and not free:
             raise self._cased(opened.twin_fold)
-        return tuple(opened.by_key.items())
+        return tuple(self._named(opened).items())
 
     def items(self, known: Sequence[tuple[int, int]] = ()) -> tuple["Node", ...]:
         """The items of an array in order; empty for any other kind. `known`: where the first ones
         lie, for who has seen the same bytes before."""
         if self.kind is not Kind.ARRAY:
             return ()
-        self._open(known)
+        self.opened(known)
         return self.children()
 
     def item(self, index: int) -> "Node":
         """One item of an array, which has so many."""
-        opened = self._open()
+        opened = self.opened()
         if (item := opened.items.get(index)) is None:
             start, end = opened.spans[index]
             item = Node(self._source, (*self.address, index), start, end)
@@ -193,16 +177,17 @@ class Node:
         Asking makes `key` a known one: a key that only case folding makes equal to it is a
         duplicate (DESIGN 3.1) and raises `Malformed`, whether or not `key` itself is there.
         """
-        opened = self._open()
+        opened = self.opened()
         if opened.twin_fold is not None:
             raise self._cased(opened.twin_fold)
-        found = opened.by_key.get(key)
-        if found is None and not (opened.own_folds and key.isascii() and key.islower()):
+        if (span := opened.members.get(key)) is not None:
+            return self._member(opened, span)
+        if not (opened.own_folds and key.isascii() and key.islower()):
             fold = key.casefold()
-            for other, node in opened.by_key.items():
+            for other in opened.members:
                 if other.casefold() == fold:
-                    raise self._cased(node)
-        return found
+                    raise self._cased(other)
+        return None
 
     def get_text(self, key: str) -> str | None:
         """What `get(key)` has for a text, None where there is none; `key` in lower case. For who
@@ -227,14 +212,36 @@ class Node:
 
     def child(self, step: str | int) -> "Node | None":
         """The member or item that `step` of an address leads to; None where it leads nowhere."""
+        opened = self.opened()
         if isinstance(step, str):
-            return self._open().by_key.get(step)
-        return self.item(step) if 0 <= step < len(self._open().spans) else None
+            span = opened.members.get(step)
+            return None if span is None else self._member(opened, span)
+        return self.item(step) if 0 <= step < len(opened.spans) else None
 
-    def _open(self, known: Sequence[tuple[int, int]] = ()) -> _Opened:
+    def _member(self, opened: "Opened[Node]", span: ObjectSpan) -> "Node":
+        key, key_start, start, end = span
+        if (node := opened.named.get(key)) is None:
+            node = Node(self._source, (*self.address, key), start, end, key_start)
+            # Of two threads that ask at once both get the first one.
+            node = opened.named.setdefault(key, node)
+        return node
+
+    def _named(self, opened: "Opened[Node]") -> "dict[str, Node]":
+        """All members of an object, in order."""
+        if len(opened.named) < len(opened.members):
+            source, address, old = self._source, self.address, opened.named
+            opened.named = {
+                key: old.get(key) or Node(source, (*address, key), s, e, k)
+                for key, k, s, e in opened.members.values()
+            }
+        return opened.named
+
+    def opened(self, known: Sequence[tuple[int, int]] = ()) -> "Opened[Node]":
+        """Where the children lie. `known` is as for `items`. Raises `Malformed` for keys that are
+        equal once decoded."""
         if self._opened is None:
             source, address, start, end = self._source, self.address, self.offset, self._end
-            by_key: dict[str, Node] = {}
+            members: dict[str, ObjectSpan] = {}
             spans: Sequence[tuple[int, int]] = ()
             first = source.body[start]
             # The items of a list at the top are judged one by one, when they are opened: a known
@@ -242,12 +249,12 @@ class Node:
             if address and not (len(address) == 1 and first == _BRACKET):
                 self.judge()
             if first == _BRACE:
-                by_key = self._members()
+                members = self._members()
             elif first == _BRACKET:
                 if source.known is not None and start == source.known.start:
                     known = source.known.spans
                 spans = array_spans(source.scan, start, end, known)
-            self._opened = _Opened(by_key, spans)
+            self._opened = Opened(members, spans)
         return self._opened
 
     def judge(self) -> None:
@@ -262,7 +269,7 @@ class Node:
             if crowded(self._source.scan, self.offset, self._end, room):
                 check_depth(self._source.scan, [(self.offset, self._end, room)])
 
-    def _members(self) -> "dict[str, Node]":
+    def _members(self) -> dict[str, ObjectSpan]:
         source, address = self._source, self.address
         try:
             if source.known is not None and not address:
@@ -274,18 +281,19 @@ class Node:
             raise Malformed(TWIN, (*address, key), error.offset) from None
         if source.scan is not source.body:
             spans = [(key_at(source.body, k), k, s, e) for _, k, s, e in spans]
-        return {key: Node(source, (*address, key), s, e, k) for key, k, s, e in spans}
+        return {span[0]: span for span in spans}
 
-    def _cased(self, node: "Node") -> Malformed:
+    def _cased(self, key: str) -> Malformed:
         reason = "a key differs only in case from another one"
-        return Malformed(reason, node.address, node.whole_span[0])
+        return Malformed(reason, (*self.address, key), self.opened().members[key][1])
 
     def text(self) -> str | None:
         """The decoded string, None for any other kind. Lone surrogates stay as they are."""
-        if self.kind is not Kind.STRING:
+        source = self._source
+        if source.body[self.offset] != _QUOTE:
             return None
-        if self._source.scan is self._source.body:
-            return _STRING.decode(self._view())
+        if source.scan is source.body:
+            return _STRING.decode(memoryview(source.body)[self.offset : self._end])
         return str(json.loads(self.raw))
 
     def value(self) -> object:
@@ -344,7 +352,7 @@ class Node:
 
     def item_spans(self, known: Sequence[tuple[int, int]] = ()) -> Sequence[tuple[int, int]]:
         """`span` of each item of an array. `known` is as for `items`."""
-        return self._open(known).spans
+        return self.opened(known).spans
 
     def item_digests(self, salt: bytes, start: int = 0) -> list[bytes]:
         """`digest` of each item of an array, from item `start` on."""
@@ -378,13 +386,3 @@ class Node:
 def _found(node: Node | None) -> Node:
     assert node is not None
     return node
-
-
-def _twin_fold(by_key: dict[str, Node]) -> Node | None:
-    seen: set[str] = set()
-    for key, node in by_key.items():
-        fold = key.casefold()
-        if fold in seen:
-            return node
-        seen.add(fold)
-    return None

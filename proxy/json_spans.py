@@ -12,8 +12,10 @@ import msgspec
 
 from proxy.json_faults import decoded_key
 
-ObjectSpans = list[tuple[str, int, int, int]]
+ObjectSpan = tuple[str, int, int, int]
 """Key as the fast reader decodes it, first byte of its literal, first byte and end of its value."""
+
+ObjectSpans = list[ObjectSpan]
 
 OBJECT: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
 ARRAY: Final = msgspec.json.Decoder(list[msgspec.Raw])

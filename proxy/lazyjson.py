@@ -8,7 +8,6 @@ must not know a dialect or a policy.
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Final
 
 import msgspec
@@ -17,7 +16,8 @@ from proxy.edits import Edit, Insert, Member, Remove, Replace, splice
 from proxy.json_bounds import check_depth, check_width, crowded, scan_depth
 from proxy.json_faults import MAX_DEPTH, Malformed, address_at, lone_surrogate, syntax_fault
 from proxy.json_known import Known, Source
-from proxy.json_node import Kind, Node
+from proxy.json_node import Node
+from proxy.json_opened import Kind
 
 __all__ = [
     "Document",
@@ -45,12 +45,14 @@ _ESCAPE: Final = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(msgspec.Struct, frozen=True, eq=False):
     """A body and the node of its top level."""
 
-    body: bytes = field(repr=False)
+    body: bytes
     root: Node
+
+    def __repr__(self) -> str:
+        return f"<Document of {len(self.body)} bytes>"  # what is in it is in no repr
 
     def judge(self) -> None:
         """Raise `Malformed` where anything nests deeper than 100 levels. Once is enough."""
@@ -101,12 +103,12 @@ def _root(body: bytes, start: int, end: int, known: Known | None) -> Node:
     """The top level, opened. Lone surrogates make the fast reader stumble, as bad syntax does."""
     try:
         root = Node(Source(body, body, known=known), (), start, end)
-        root.children()
+        root.opened()
     except (msgspec.DecodeError, RecursionError):
         # Before any reader that recurses sees it again.
         scan_depth(body, 0, len(body))
         root = Node(Source(body, _blanked(body)), (), start, end)
-        root.children()
+        root.opened()
     return root
 
 

@@ -18,7 +18,7 @@ import msgspec
 import structlog
 from structlog.typing import FilteringBoundLogger
 
-from proxy.log_fields import FIELDS, NAMES, REPEATED, WITHHELD, number
+from proxy.log_fields import FIELDS, NAMES, REPEATED, WITHHELD, Fits, number
 
 Event = MutableMapping[str, Any]
 Clean = Callable[[str], bool]
@@ -105,20 +105,29 @@ def allow(event: Event) -> Event:
     withheld, everything else is dropped."""
     # SECURITY: nothing behind it adds a field. No call site can log what is not let through here.
     passed = {}
-    for name, fits in FIELDS.items():
-        if name in event:
-            value = event[name]
-            often = type(value) is str and name in REPEATED
-            if (often and (name, value) in _FITTING) or (type(value) is int and fits is number):
-                passed[name] = value  # what most fields of most lines are; nobody is asked
-                continue
-            try:
-                passed[name] = value if fits(value) else WITHHELD
-            except TypeError:  # a shape is one of strings
-                passed[name] = WITHHELD
-            if often and passed[name] is value:
-                _fitting(name, value)
+    for name, fits, often in _known(tuple(event)):
+        value = event[name]
+        kind = type(value)
+        if often and kind is str and (name, value) in _FITTING:
+            passed[name] = value  # what most fields of most lines are; nobody is asked
+            continue
+        if fits is number and (kind is int or kind is float):
+            passed[name] = value
+            continue
+        try:
+            passed[name] = value if fits(value) else WITHHELD
+        except TypeError:  # a shape is one of strings
+            passed[name] = WITHHELD
+        if often and kind is str and passed[name] is value:
+            _fitting(name, value)
     return passed
+
+
+@lru_cache(256)  # call sites choose them, and are few
+def _known(names: tuple[str, ...]) -> Sequence[tuple[str, Fits, bool]]:
+    """Those of `names` that are fields, in their order, each with its shape and whether its values
+    come again."""
+    return [(name, fits, name in REPEATED) for name, fits in FIELDS.items() if name in names]
 
 
 def _fitting(name: str, value: str) -> None:
@@ -170,9 +179,12 @@ def _exception(event: Event) -> None:
 
 def _names(event: Event) -> Event:
     """Names that strangers chose: in a safe shape and clean, or `-`."""
-    for name in NAMES & event.keys():
-        if event[name] == WITHHELD or not (_OUT.clean is None or _OUT.clean(event[name])):
-            event[name] = "-"
+    clean = _OUT.clean
+    for name in NAMES:
+        if name in event:
+            value = event[name]
+            if value == WITHHELD or not (clean is None or clean(value)):
+                event[name] = "-"
     return event
 
 

@@ -80,8 +80,7 @@ class Request(Struct, frozen=True, eq=False):
         return f"<Request of {len(self.body)} bytes>"  # what is in it is in no repr
 
 
-@dataclass(frozen=True, slots=True)
-class Outgoing:
+class Outgoing(Struct, frozen=True, eq=False):
     """What may leave. `cleared` on a cloud leg, where `body` is the same bytes; both are absent
     when the decision is a refusal or an answer. `conversation` where the body was looked into."""
 
@@ -89,6 +88,9 @@ class Outgoing:
     body: bytes | None = None
     cleared: Cleared | None = None
     conversation: Conversation | None = None
+
+    def __repr__(self) -> str:
+        return "<Outgoing>"  # what is in it is in no repr
 
 
 def open_body(dialect: Dialect, body: bytes) -> tuple[Document, str]:
@@ -135,14 +137,10 @@ class Workshop:
     async def prepare(self, request: Request, document: Document) -> Outgoing:
         """Everything between a glance at the body and the socket. Raises `Refused`."""
         size = len(request.body)
-        if request.leg is Leg.LOCAL and not request.stripped:
-            dialect = request.dialect.name
-            await self.apart.run(size, check_tools, document, dialect, self.at_home)
         if not looks_inside(request.leg, self.policies):
-            if size >= LEAST:
-                await self.apart.run(size, request.dialect.passed, document)
+            await self.apart.run(size, self._passed, request, document)
             return Outgoing(UNASKED, document.body)
-        conversation = await self.apart.run(size, look, request.dialect, document)
+        conversation = await self.apart.run(size, self._seen, request, document)
         if request.met is not None:
             await request.met(conversation)
         policies = self._policies(request)
@@ -166,6 +164,20 @@ class Workshop:
         decision = self._decided(watch, Recalled(_NO_BODY, NOTHING), self.policies)
         self.clean.add(decision.clean)
         return decision
+
+    def _passed(self, request: Request, document: Document) -> None:
+        """A body into which nobody looks; how it began is of use next time."""
+        self._check_tools(request, document)
+        if len(request.body) >= LEAST:
+            request.dialect.passed(document)
+
+    def _seen(self, request: Request, document: Document) -> Conversation:
+        self._check_tools(request, document)
+        return look(request.dialect, document)
+
+    def _check_tools(self, request: Request, document: Document) -> None:
+        if request.leg is Leg.LOCAL and not request.stripped:
+            check_tools(document, request.dialect.name, self.at_home)
 
     def _policies(self, request: Request) -> Policies:
         if request.minimality is None:

@@ -1,16 +1,17 @@
 """Which upstream a request goes to, and in which mode. Pure; it must not know how to reach one."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import cast
+
+from msgspec import Struct
 
 from policies.settings import Minimality, Mode
 from proxy.config import Config, RouteSettings, UpstreamSettings
 from proxy.errors import Refused
 
 
-@dataclass(frozen=True, slots=True)
-class Chosen:
+class Chosen(Struct, frozen=True):
     """Where a request goes, how much of it is shown there, and whether home is asked first."""
 
     upstream: UpstreamSettings

@@ -24,7 +24,8 @@ _LONE: Final = re.compile("[\ud800-\udfff]")
 def whole(headers: Headers) -> Headers:
     """Everything that is sent. Raises `Refused("door-refused")`."""
     # The exchange writes no such thing; here it is an error that says what is wrong.
-    if _LONE.search("".join([name + value for name, value in headers])):
+    text = "".join([name + value for name, value in headers])
+    if not text.isascii() and _LONE.search(text):
         raise Refused("door-refused", reason="a header holds what cannot be sent")
     return [*headers, ("accept-encoding", "identity")]
 

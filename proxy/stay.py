@@ -21,7 +21,7 @@ from proxy.errors import Refused
 from proxy.home_only import HomeOnly
 from proxy.lazyjson import Document
 from proxy.local.asking import Asked
-from proxy.local.home import Home
+from proxy.local.home import DOWN, Home
 from proxy.outgoing import Outgoing, Request, Workshop, look
 from proxy.owner import Case, Owner
 from proxy.refusals import said
@@ -69,7 +69,7 @@ class Stay:
     case: Case
 
     @property
-    def is_answerable(self) -> bool:
+    def _has_answer(self) -> bool:
         """Whether home has an answer of this kind at all."""
         return self.admitted.match.endpoint.path in ENDPOINTS
 
@@ -79,7 +79,7 @@ class Stay:
         if leg is not Leg.CLOUD or no.code not in KEPT or on_hit == "refuse":
             return None
         # A client that leaned on what the cloud holds sends all of it again when it is told.
-        if no.facts.get("held") or not self.is_answerable:
+        if no.facts.get("held") or not self._has_answer:
             return None
         return home
 
@@ -100,7 +100,6 @@ class Stay:
 
     async def first(
         self,
-        upstream: UpstreamSettings,
         document: Document,
         dialect: Dialect,
         met: Callable[[Conversation], Awaitable[None]],
@@ -108,6 +107,9 @@ class Stay:
         """The answer of home, which is asked before any cloud as the owner prefers it; or why it
         has none, as a word of ours, and then the request may go on as far as it may leave. Raises
         `Refused` for what nobody is to answer."""
+        upstream = self.config.home
+        if upstream is None or not self._has_answer:
+            return DOWN
         self.case.line.know(leg=Leg.LOCAL.value, upstream=upstream.name)
         outgoing = await self._prepared(document, dialect, met)
         body, home = outgoing.body or document.body, self.hearth.home

@@ -138,8 +138,6 @@ class Outbound:
     async def told(self, upstream: UpstreamSettings, model: str) -> Model:
         """What a local Ollama tells of a model, which runs there. Raises `Refused`: as
         `send_local`, and `home-unavailable` where it has no such model."""
-        if upstream.leg is not Leg.LOCAL:
-            raise TypeError(f"{upstream.name} is not a local upstream")
         ask = partial(self._show, upstream)
         if await self._guard.vouch(upstream.base_url, model, ask):
             raise gone(upstream, "it does not have the model of that name")

@@ -35,8 +35,9 @@ class Wire(web.StreamResponse):
         headers: Headers,
     ) -> None:
         super().__init__(status=status, reason=reason)
-        assert isinstance(request.writer, StreamWriter)
-        self._wire, self._ended = request.writer, False
+        writer = request.writer
+        assert isinstance(writer, StreamWriter)
+        self._wire, self._ended = writer, False
         self._keep_alive = request.keep_alive
         names = [name.lower() for name, _ in headers]
         self._left = _length(request.method, status, headers, names)
@@ -44,7 +45,7 @@ class Wire(web.StreamResponse):
         self._chunked = self._left is None and not old
         if self._left is None and old:
             self._keep_alive = False  # the end of the connection is the end of the body
-        lines = list(_kept(status, headers))
+        lines = [*(_bare(headers) if status in _NO_CONTENT else headers)]
         if self._chunked:
             lines.append(("Transfer-Encoding", "chunked"))
         if "date" not in names:
@@ -118,9 +119,7 @@ def _length(method: str, status: int, headers: Headers, names: list[str]) -> int
     return int(headers[names.index("content-length")][1]) if "content-length" in names else None
 
 
-def _kept(status: int, headers: Headers) -> Headers:
+def _bare(headers: Headers) -> Headers:
     """A length says something of an answer to HEAD, and nothing of one that never has a body
     (RFC 9110, 8.6)."""
-    if status in _NO_CONTENT:
-        return [pair for pair in headers if pair[0].lower() != "content-length"]
-    return headers
+    return [pair for pair in headers if pair[0].lower() != "content-length"]

@@ -27,6 +27,7 @@ _SAID: Final = re.compile(
 )
 
 _CALLS: Final = (b"tool_use", b"tool_call", b"function_call")
+_MARKED: Final = {name: re.compile(b"|".join(map(re.escape, each))) for name, each in MARKS.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,7 @@ class Witness:
 
     def __init__(self, dialect: str, stream: Kind, told: Callable[[Heard], None]) -> None:
         self._calls = calls_of(dialect)
-        self._marks = MARKS.get(dialect, ())
+        self._marked = _MARKED.get(dialect)
         self._stream = stream
         self._told = told
         self._rest: list[bytes] = []
@@ -92,10 +93,10 @@ class Witness:
             said = self._tail + b"".join(_SAID.findall(lines))
             self._leaks = _STEM in said
             self._tail = said[1 - len(_STEM) :]
-        if self._calls is None or not any(mark in lines for mark in self._marks):
+        if self._calls is None or self._marked is None or not self._marked.search(lines):
             return
         for line in lines.splitlines():
-            if any(mark in line for mark in self._marks):
+            if self._marked.search(line):
                 self._parse(line.removeprefix(b"data:"))
 
     def _parse(self, text: bytes) -> None:

@@ -19,10 +19,12 @@ def glance(
     would read it in its place.
     """
     root = document.root
-    for key, _ in root.members():
+    for key in root.names():
         if key not in fields and (folded := key.casefold()) in fields:
             root.get(folded)  # SECURITY: raises; `{"Model": …}` must not pass for an unknown field
     # All are asked for, as asking is what refuses the same name in other letters.
     named = [root.get(name) for name in names]
-    texts = (node.text() for node in named if node is not None)
-    return next((text for text in texts if text), "")
+    for node in named:
+        if node is not None and (text := node.text()):
+            return text
+    return ""

@@ -135,7 +135,8 @@ class Home:
             now=asked.now,
             names=said.names,
             asked=asked.document,
-            explain=asked.explain,
+            # A sentence before it would break an answer that is to be JSON.
+            explain="" if said.form else asked.explain,
         )
         speeches = Speeches(send, said.names, asked.lost, upstream.name)
         telling = Telling(speeches, writes, asked.told, partial(self._later, asked))
@@ -190,7 +191,6 @@ class Home:
             idle=answer.idle,
             close=close,
             observers=(Texts(answer.stream, partial(self._later, asked)),),
-            arrived=answer.arrived,
             filters=(Echo(asked.model),),
         )
 

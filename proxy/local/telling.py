@@ -4,10 +4,9 @@ Owns the pace: how long the first byte is held back, signs of life, and that the
 remembered before its end goes out. It must not know a dialect or the server.
 """
 
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 
 from proxy.coming import Coming
-from proxy.lazyjson import dump
 from proxy.local.asking import HOLD, QUIET, Told
 from proxy.local.speeches import Speeches
 from proxy.local.talk import Called, Speech, Text
@@ -77,8 +76,23 @@ class Telling:
             if isinstance(each, Text):
                 self._text.append(each.text)
             elif isinstance(each, Called):
-                self._said.append(dump(each.arguments).decode())
+                self._said += _strings(each.arguments)
         return [self._writes.say(each) for each in said]
 
     def _texts(self) -> list[str]:
         return ["".join(self._text), *self._said]
+
+
+def _strings(value: object) -> Iterator[str]:
+    """Every string in what a call is given: clients keep it in shapes of their own."""
+    match value:
+        case str():
+            yield value
+        case Mapping():
+            for each in value.values():
+                yield from _strings(each)
+        case list():
+            for each in value:
+                yield from _strings(each)
+        case _:
+            pass

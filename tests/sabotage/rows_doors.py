@@ -145,7 +145,7 @@ HEADERS = (
             'return f"{text}\\r\\n\\r\\n".encode("utf-8", "ignore")',
         ),
         Cut(
-            'if _LONE.search("".join([name + value for name, value in headers])):',
+            "if not text.isascii() and _LONE.search(text):",
             "if False:",
             "proxy/sent_headers.py",
         ),

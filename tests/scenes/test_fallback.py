@@ -151,6 +151,18 @@ async def test_the_text_says_so_where_the_owner_wants_it(dialect: str) -> None:
         assert SECRET not in said
 
 
+async def test_an_answer_that_is_to_be_json_stays_json() -> None:
+    """A sentence before it would break it; the headers say why."""
+    body = asking_for("openai_chat")
+    schema = {"type": "object", "properties": {"title": {"type": "string"}}}
+    form = {"type": "json_schema", "json_schema": {"name": "t", "schema": schema}}
+    async with at_home(words('{"title": "x"}'), explain="text") as stage:
+        asked = {**body, "tools": [], "response_format": form}
+        answer = await stage.post("/v1/chat/completions", asked)
+        assert json.loads(text_of("openai_chat", answer, stream=False)) == {"title": "x"}
+        assert stage.asked[0]["format"] == schema
+
+
 FAILURES: dict[str, Any] = {
     "refused": Fault.RESET,
     "silent end": Fault.CLOSE,

@@ -52,7 +52,7 @@ class Told:
                     yield (step,)
 
 
-ALL = (Text("Hello "), Text("there"), Called("f", {"a": 1}), Ended("stop", 3, 4))
+ALL = (Text("Hello "), Text("there"), Called("f", {"a": ["x", 1, {"b": "y"}]}), Ended("stop", 3, 4))
 
 
 async def test_all_of_it_is_remembered_before_the_end_goes_out() -> None:
@@ -63,7 +63,7 @@ async def test_all_of_it_is_remembered_before_the_end_goes_out() -> None:
         assert (b"[DONE]" in part) <= bool(told.remembered)
         parts.append(part)
     assert b"[DONE]" in parts[-1]
-    assert told.remembered == [["Hello there", '{"a":1}']]
+    assert told.remembered == [["Hello there", "x", "y"]]
     told.telling.close()
     assert (told.late, told.closed) == ([], 1)
 
@@ -72,7 +72,7 @@ async def test_a_whole_answer_is_one_value() -> None:
     """Remembered likewise."""
     told = Told(*ALL, stream=False)
     assert read(await told.telling.whole()).root.get("choices") is not None
-    assert told.remembered == [["Hello there", '{"a":1}']]
+    assert told.remembered == [["Hello there", "x", "y"]]
 
 
 async def test_a_failure_within_the_first_seconds_is_raised_before_anything_is_written() -> None:

@@ -1,0 +1,55 @@
+"""Whose turn it is: a burst of requests is begun a few at a time, in the order in which they came.
+
+Owns how much begins in one turn of the event loop. It must not know a request. The work on one is
+done in one go; a hundred that came together would keep the loop for as long as all of them take,
+and every stream that runs would wait, as would the connections that the first of them asked for.
+"""
+
+import asyncio
+from collections import deque
+from typing import Final
+
+SHARE: Final = 8
+"""Small requests that begin in one turn of the loop: some milliseconds. With fewer, those that come
+last wait too long beside a few hundred streams."""
+
+LARGE: Final = 64 * 1024
+"""Bytes of a body for which it counts as one more."""
+
+
+class Turns:
+    """Inside a running loop. Who comes alone does not wait."""
+
+    __slots__ = ("_left", "_turning", "_waiting")
+
+    def __init__(self) -> None:
+        self._left = SHARE
+        self._turning = False
+        self._waiting: deque[tuple[int, asyncio.Future[None]]] = deque()
+
+    def begin(self, size: int) -> "asyncio.Future[None] | None":
+        """What to wait for before work on a body of `size` bytes begins; None: begin at once."""
+        weight = 1 + size // LARGE
+        loop = asyncio.get_running_loop()
+        if not self._turning:
+            self._turning = True
+            loop.call_soon(self._turn)
+        if self._left > 0 and not self._waiting:
+            self._left -= weight
+            return None
+        future = loop.create_future()
+        self._waiting.append((weight, future))
+        return future
+
+    def _turn(self) -> None:
+        """The loop has turned: others may begin."""
+        self._left, begun = SHARE, False
+        while self._waiting and self._left > 0:
+            weight, future = self._waiting.popleft()
+            if not future.done():  # its client may have left
+                self._left -= weight
+                begun = True
+                future.set_result(None)
+        self._turning = begun
+        if begun:
+            asyncio.get_running_loop().call_soon(self._turn)
