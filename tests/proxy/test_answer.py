@@ -334,6 +334,8 @@ async def test_a_client_that_never_reads_a_whole_answer_is_dropped() -> None:
         writer.write(GET)
         await reader.read(1)
         reader._transport.pause_reading()  # type: ignore[attr-defined]
+        await asyncio.sleep(0.1)
+        assert not closed.is_set()
         async with asyncio.timeout(3):
             await closed.wait()
 
