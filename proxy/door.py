@@ -12,6 +12,9 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final, Self
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from proxy import browsers
 from proxy.endpoints import Match, Treatment, match, nearest
 from proxy.errors import Refused
@@ -47,8 +50,7 @@ _ANY_ADDRESS: Final = frozenset({"0.0.0.0", "::", "[::]", ""})  # noqa: S104 —
 _ONCE: Final = frozenset({"authorization", "x-api-key", "content-type", "expect", "origin"})
 
 
-@dataclass(frozen=True, slots=True)
-class Admitted:
+class Admitted(Struct, frozen=True):
     """A request that may come in.
 
     `client`: its configured name, `""` where no clients are configured. `headers` go to any
@@ -61,13 +63,16 @@ class Admitted:
 
     match: Match
     client: str
-    headers: Headers = field(repr=False)
-    credentials: Headers = field(repr=False)
+    headers: Headers
+    credentials: Headers
     codings: str | None = None
     length: int | None = 0
     awaits: bool = False
     asks: bool = False
-    session: str = field(default="", repr=False)
+    session: str = ""
+
+    def __repr__(self) -> str:
+        return f"<Admitted {self.match.endpoint.path}>"  # headers and credentials are in no repr
 
     @property
     def dialect(self) -> str:
@@ -80,17 +85,7 @@ class Admitted:
 
     def of(self, length: int) -> "Admitted":
         """The same with a body of `length` bytes."""
-        return Admitted(
-            self.match,
-            self.client,
-            self.headers,
-            self.credentials,
-            self.codings,
-            length,
-            self.awaits,
-            self.asks,
-            self.session,
-        )
+        return replace(self, length=length)
 
 
 Raw = tuple[tuple[bytes, bytes], ...]

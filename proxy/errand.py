@@ -123,7 +123,7 @@ class Errand(Struct, frozen=True, eq=False):
             minimality=chosen.minimality,
         )
         outgoing = await self.house.workshop.prepare(asked, document)
-        if asked.bounded:
+        if asked.bounded and outgoing.conversation is not None:
             await self.house.owner.decided(self.case, outgoing.decision, self.house.config.policies)
         self._heed(outgoing.decision)
         if (final := outgoing.decision.final) is not None and outgoing.conversation is not None:

@@ -59,7 +59,7 @@ class Gateway:
         endpoint = admitted.match.endpoint
         line.know(
             client=admitted.client,
-            session=house.session(admitted, None),
+            session=house.session(admitted, None) if admitted.session else "",
             dialect=endpoint.dialect,
             endpoint=endpoint.path,
         )

@@ -38,6 +38,7 @@ class Wire(web.StreamResponse):
         writer = request.writer
         assert isinstance(writer, StreamWriter)
         self._wire, self._ended = writer, False
+        self._protocol = writer.protocol
         self._keep_alive = request.keep_alive
         names = [name.lower() for name, _ in headers]
         self._left = _length(request.method, status, headers, names)
@@ -86,7 +87,7 @@ class Wire(web.StreamResponse):
     @property
     def full(self) -> bool:
         """Whether more was written than the client takes."""
-        return self._wire.protocol.writing_paused
+        return self._protocol.writing_paused
 
     async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
         """Nothing is left to prepare."""

@@ -309,6 +309,56 @@ async def test_a_client_that_never_reads_costs_no_memory_and_no_patience() -> No
                 await closed.wait()
 
 
+def here(body: bytes, **more: Any) -> Answer:
+    """An answer all of which has come; who waits for its chunks waits for ever."""
+    return Answer(200, [], steps(asyncio.Event()), whole=lambda: body, **more)
+
+
+async def test_an_answer_that_has_come_whole_is_written_at_once() -> None:
+    """Nobody asks for its chunks; observers have their copy, and it is closed like any other."""
+    seen, closed = Witness(), asyncio.Event()
+    given = here(b"data: 1\n\n", stream="sse", close=closed.set)
+    head, body = await sent(given, observers=[seen])
+    assert head.startswith(b"HTTP/1.1 200")
+    assert unchunked(body) == (b"data: 1\n\n", True)
+    await asyncio.sleep(0)
+    assert (seen.seen, seen.ended) == ([b"data: 1\n\n"], 1)
+    assert closed.is_set()
+
+
+async def test_a_client_that_never_reads_a_whole_answer_is_dropped() -> None:
+    """After the idle limit, as with one that arrives chunk by chunk."""
+    closed = asyncio.Event()
+    given = here(b"x" * 20_000_000, idle=0.3, close=closed.set)
+    async with serving(relaying(given)) as port, client(port) as (reader, writer):
+        writer.write(GET)
+        await reader.read(1)
+        reader._transport.pause_reading()  # type: ignore[attr-defined]
+        await asyncio.sleep(0.1)
+        assert not closed.is_set()
+        async with asyncio.timeout(3):
+            await closed.wait()
+
+
+async def test_a_whole_answer_for_a_client_that_has_left_is_closed() -> None:
+    """Nobody is there to be told."""
+    over, closed = asyncio.Event(), asyncio.Event()
+    given = here(b"{}", close=closed.set)
+
+    async def handler(request: web.BaseRequest) -> web.StreamResponse:
+        assert request.transport is not None
+        request.transport.abort()
+        response = await relay(given, request, stream_error=error)
+        over.set()
+        return response
+
+    async with serving(handler, cancelling=False) as port, client(port) as (_, writer):
+        writer.write(GET)
+        async with asyncio.timeout(2):
+            await over.wait()
+    assert closed.is_set()
+
+
 async def test_a_client_that_reads_slowly_is_served() -> None:
     """Patience counts from the last progress, not from the start."""
     given = Answer(200, [], steps(*[b"x" * 200_000, 0.1] * 8), idle=0.4)
@@ -568,6 +618,13 @@ class Twice(Filter):
 
     def end(self) -> Iterable[Event]:
         return (Event(sse("bye"), "bye"),)
+
+
+async def test_filters_read_an_answer_that_has_come_whole_as_well() -> None:
+    """It goes their way, event by event."""
+    given = stream(b"data: drop\n\ndata: a\n\n", whole=lambda: b"data: never\n\n")
+    _, body = await sent(given, filters=[Rules()])
+    assert unchunked(body) == (A, True)
 
 
 async def test_filters_stand_one_behind_the_other() -> None:

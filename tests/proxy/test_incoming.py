@@ -1,7 +1,13 @@
 """An upstream's answer as it arrives, played through a node."""
 
-import pytest
+from types import SimpleNamespace
 
+import pytest
+from multidict import CIMultiDict
+
+from policies.decision import Leg
+from proxy import incoming
+from proxy.config import UpstreamSettings
 from proxy.demo.upstream import Reply
 from tests.scenes.bodies import BODIES
 from tests.scenes.staging import staged
@@ -44,3 +50,23 @@ async def test_what_is_for_this_hop_or_not_theirs_to_say_stays_here() -> None:
     )
     assert not told.keys() & {"alt-svc", "x-hop", "x-transom-notice"}
     assert told["x-transom-leg"] == "cloud"
+
+
+@pytest.mark.parametrize(
+    ("headers", "ended", "failure", "here"),
+    [
+        ({"content-length": "2"}, True, None, True),
+        ({"transfer-encoding": "chunked"}, True, None, True),
+        ({"content-length": "2"}, False, None, False),
+        ({"content-length": "2"}, True, OSError(), False),
+        ({}, True, None, False),
+    ],
+)
+def test_only_an_answer_whose_end_is_told_has_come_whole(
+    headers: dict[str, str], ended: bool, failure: Exception | None, here: bool
+) -> None:
+    """One that ends with its connection may have been cut short; chunk by chunk that is seen."""
+    content = SimpleNamespace(is_eof=lambda: ended, exception=lambda: failure)
+    response = SimpleNamespace(headers=CIMultiDict(headers), content=content)
+    upstream = UpstreamSettings("x", Leg.CLOUD, "http://x.test", ("openai",), "none")
+    assert incoming._Chunks(response, upstream, 1.0).here is here  # type: ignore[arg-type]
