@@ -228,12 +228,13 @@ class Node:
 
     def _named(self, opened: "Opened[Node]") -> "dict[str, Node]":
         """All members of an object, in order."""
-        if len(opened.named) < len(opened.members):
+        if not opened.ordered:  # those in it stand as they were asked for
             source, address, old = self._source, self.address, opened.named
             opened.named = {
                 key: old.get(key) or Node(source, (*address, key), s, e, k)
                 for key, k, s, e in opened.members.values()
             }
+            opened.ordered = True
         return opened.named
 
     def opened(self, known: Sequence[tuple[int, int]] = ()) -> "Opened[Node]":

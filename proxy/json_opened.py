@@ -36,15 +36,17 @@ KINDS: Final = {
 
 class Opened(Generic[N]):
     """`members`: where the members of an object lie, by key and in order; `spans`: where the items
-    of an array do. `named` and `items` are the nodes of those that were asked for. `twin_fold`: a
-    key that case folding makes equal to one before it."""
+    of an array do. `named` and `items` are the nodes of those that were asked for; `ordered`: all
+    members are in `named`, in their order. `twin_fold`: a key that case folding makes equal to one
+    before it."""
 
-    __slots__ = ("items", "members", "named", "own_folds", "spans", "twin_fold")
+    __slots__ = ("items", "members", "named", "ordered", "own_folds", "spans", "twin_fold")
 
     def __init__(self, members: dict[str, ObjectSpan], spans: Sequence[tuple[int, int]]) -> None:
         self.members = members
         self.spans = spans
         self.named: dict[str, N] = {}
+        self.ordered = False
         self.items: dict[int, N] = {}
         joined = "".join(members)
         self.own_folds = joined.casefold() == joined  # the common case: no key needs folding

@@ -49,6 +49,14 @@ def test_all_members_keep_their_order_and_their_nodes():
     assert [node.kind for node in root.children()] == [Kind.STRING, Kind.ARRAY, Kind.LITERAL]
 
 
+def test_members_that_were_asked_for_one_by_one_keep_their_order():
+    """However they were asked for: where an edit goes is told by their number."""
+    root = read(b'{"a":1,"b":2,"c":3}', judge=False).root
+    asked = [root.get(key) for key in ("c", "a", "b")]
+    assert [key for key, _ in root.members()] == ["a", "b", "c"]
+    assert list(root.children()) == [asked[1], asked[2], asked[0]]
+
+
 def test_names_are_as_strict_as_members():
     """Two keys that some upstreams take for one are no names to go by."""
     root = read(b'{"model":"m","Model":"n"}').root
