@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import ollama
 import pytest
 
 from policies.notices import words
@@ -81,6 +82,15 @@ def test_a_whole_loop_as_ollama_takes_it() -> None:
     function = {"name": "ls", "description": "Lists.", "parameters": schema}
     assert body["tools"] == [{"type": "function", "function": function}]
     assert (body["think"], body["keep_alive"]) == (True, "1h")
+    # What the SDK would have sent is of the same shapes; pictures have a type of their own there.
+    messages = [
+        ollama.Message.model_validate({key: said[key] for key in said if key != "images"})
+        for said in body["messages"]
+    ]
+    assert [len(said.tool_calls or ()) for said in messages] == [0, 0, 2, 0, 0]
+    declared = ollama.Tool.model_validate(body["tools"][0]).function
+    assert declared is not None
+    assert declared.name == "ls"
 
 
 def test_a_model_gets_what_it_is_able_to_do_alone() -> None:
