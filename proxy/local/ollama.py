@@ -88,7 +88,14 @@ def chat(
         body["think"] = talk.think
     if keep_alive is not None:
         body["keep_alive"] = keep_alive
-    return dump(body)
+    return _written(body)
+
+
+def _written(body: object) -> bytes:
+    try:
+        return msgspec.json.encode(body)
+    except (UnicodeEncodeError, OverflowError):
+        return dump(body)  # half a surrogate pair, a number of twenty digits: slower, but it can
 
 
 def _able(talk: Talk, told: Model) -> Talk:

@@ -213,6 +213,14 @@ def test_options_of_the_caller_pass_but_for_the_sizes() -> None:
     )
 
 
+def test_what_a_fast_writer_cannot_write_is_written_all_the_same() -> None:
+    """Halves of surrogate pairs and long numbers in a caller's history."""
+    calls = (Call("a", "ls", {"n": 10**30}),)
+    body = sent(Talk("m", True, (Said("user", "\ud83d"), Said("assistant", calls=calls))))
+    assert body["messages"][0]["content"] == "\ud83d"
+    assert body["messages"][1]["tool_calls"][0]["function"]["arguments"] == {"n": 10**30}
+
+
 SHOWN = {
     "capabilities": ["completion", "tools", 7],
     "details": {"family": "qwen3"},
