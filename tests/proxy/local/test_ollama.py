@@ -13,7 +13,7 @@ from proxy.local.estimate import tokens
 from proxy.local.ollama import ANSWER, LEAST, Model, chat, told
 from proxy.local.talk import Call, Named, Said, Talk, Tool
 
-ABLE = Model(frozenset({"completion", "tools", "thinking", "vision"}), 131_072)
+ABLE = Model(frozenset({"completion", "tools", "thinking", "vision"}), 131_072, (True, False))
 PLAIN = Model(frozenset({"completion"}), 131_072)
 HI = Talk("claude-x", True, (Said("user", "hi"),))
 
@@ -111,20 +111,32 @@ def test_a_model_gets_what_it_is_able_to_do_alone() -> None:
     assert "images" not in json.dumps(body)
 
 
+SWITCH = (True, False)
+LEVELS = ("low", "medium", "high")
+
+
 @pytest.mark.parametrize(
-    ("think", "levels", "expected"),
+    ("think", "thinking", "expected"),
     [
-        (None, False, None),
-        (False, False, False),
-        (True, True, True),
-        ("low", False, True),
-        ("low", True, "low"),
-        ("max", True, "high"),
+        (None, SWITCH, None),
+        (False, SWITCH, False),
+        (True, SWITCH, True),
+        ("low", SWITCH, True),
+        ("low", LEVELS, "low"),
+        ("max", LEVELS, "high"),
+        ("max", (*LEVELS, "max"), "max"),
+        ("low", ("high", "medium"), "medium"),
+        (True, LEVELS, None),
+        (False, LEVELS, "low"),
+        (True, (False,), None),
+        ("high", (False,), None),
+        (False, (), None),
+        (True, (), None),
     ],
 )
-def test_a_level_goes_to_models_that_know_levels(think: Any, levels: bool, expected: Any) -> None:
-    """For all others it means yes; `max` is newer than most servers."""
-    model = Model(frozenset({"thinking"}), 0, levels)
+def test_a_model_thinks_as_far_as_it_knows_to(think: Any, thinking: Any, expected: Any) -> None:
+    """What it does not take would be a 400, or pass unseen: it gets the nearest, or nothing."""
+    model = Model(frozenset({"thinking"}), 0, thinking)
     assert sent(Talk("m", True, (), think=think), model).get("think") == expected
 
 
@@ -235,8 +247,22 @@ SHOWN = {
 def test_what_is_told_of_a_model() -> None:
     """Its capabilities, and the context of itself rather than of one of its parts."""
     assert told(json.dumps(SHOWN).encode()) == Model(frozenset({"completion", "tools"}), 40_960)
-    levels = {"details": {"family": "gptoss"}, "model_info": {"gptoss.context_length": 131_072}}
-    assert told(json.dumps(levels).encode()) == Model(frozenset(), 131_072, levels=True)
+
+
+@pytest.mark.parametrize(
+    ("shown", "thinking"),
+    [
+        ({"capabilities": ["thinking"], "details": {"family": "qwen3"}}, SWITCH),
+        ({"capabilities": ["thinking"], "details": {"family": "gptoss"}}, LEVELS),
+        ({"capabilities": ["completion"], "details": {"family": "gptoss"}}, ()),
+        ({"thinking": {"values": ["low", "high", 7], "default": "low"}}, ("low", "high")),
+        ({"capabilities": ["thinking"], "thinking": {"values": [False]}}, (False,)),
+        ({"capabilities": ["thinking"], "thinking": {"values": []}}, SWITCH),
+    ],
+)
+def test_what_is_told_of_its_thinking(shown: Any, thinking: Any) -> None:
+    """New servers list what it takes; of older ones it is known."""
+    assert told(json.dumps(shown).encode()).thinking == thinking
 
 
 @pytest.mark.parametrize(
