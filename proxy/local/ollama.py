@@ -25,14 +25,17 @@ LEAST: Final = 512
 
 _SMALLEST: Final = 4_096
 
+_LEVELS: Final = ("low", "medium", "high", "max")
+"""How much to think, from little to much."""
+
 
 class Model(Struct, frozen=True):
-    """What `/api/show` tells of a model. `context`: tokens, 0 where it does not say; `levels`:
-    whether it takes how much to think, not only whether to."""
+    """What `/api/show` tells of a model. `context`: tokens, 0 where it does not say. `thinking`:
+    what it takes for `think`: yes and no, or how much; empty for a model that cannot."""
 
     capabilities: frozenset[str]
     context: int
-    levels: bool = False
+    thinking: tuple[bool | str, ...] = ()
 
 
 def told(body: bytes) -> Model:
@@ -42,10 +45,20 @@ def told(body: bytes) -> Model:
     except (msgspec.MsgspecError, ValueError, RecursionError):
         shown = {}
     capabilities = frozenset(filter(None, map(word, listed(shown.get("capabilities")))))
-    # A level for any other family is a 400 of most versions, and means as much as true.
-    family = word(members(shown.get("details")).get("family"))
     context = _context(members(shown.get("model_info")))
-    return Model(capabilities, context, levels=family == "gptoss")
+    return Model(capabilities, context, _thinking(shown, capabilities))
+
+
+def _thinking(shown: Members, capabilities: frozenset[str]) -> tuple[bool | str, ...]:
+    """New servers list it; of older ones it is known. A level for a model that has none is a 400
+    there."""
+    values = listed(members(shown.get("thinking")).get("values"))
+    if values:
+        return tuple(value for value in values if isinstance(value, (bool, str)))
+    if "thinking" not in capabilities:
+        return ()
+    family = word(members(shown.get("details")).get("family"))
+    return _LEVELS[:3] if family == "gptoss" else (True, False)
 
 
 def _context(info: Members) -> int:
@@ -88,7 +101,14 @@ def chat(
         body["think"] = talk.think
     if keep_alive is not None:
         body["keep_alive"] = keep_alive
-    return dump(body)
+    return _written(body)
+
+
+def _written(body: object) -> bytes:
+    try:
+        return msgspec.json.encode(body)
+    except (UnicodeEncodeError, OverflowError):
+        return dump(body)  # half a surrogate pair, a number of twenty digits: slower, but it can
 
 
 def _able(talk: Talk, told: Model) -> Talk:
@@ -111,11 +131,16 @@ def _unseen(said: Said) -> Said:
 
 
 def _think(asked: bool | str | None, told: Model) -> bool | str | None:
-    if "thinking" not in told.capabilities or asked is None:
-        return None
-    if isinstance(asked, bool):
+    """What comes nearest to what is asked; None, the model's own way, where nothing does."""
+    if asked is None or asked in told.thinking:
         return asked
-    return {"max": "high"}.get(asked, asked) if told.levels else True
+    levels = [level for level in _LEVELS if level in told.thinking]
+    if not levels:
+        return True if asked and True in told.thinking else None
+    if isinstance(asked, bool):
+        return None if asked else levels[0]
+    most = _LEVELS.index(asked)
+    return [levels[0], *(level for level in levels if _LEVELS.index(level) <= most)][-1]
 
 
 def _sized(talk: Talk, model: str, told: Model, ceiling: int) -> tuple[int, int]:

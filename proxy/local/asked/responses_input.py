@@ -113,7 +113,7 @@ def _output(kind: str, item: Members, draft: Draft) -> None:
             parts.content(phrases.loaded(names_of(item.get("tools"))))
         case _:
             parts.content(output)
-    failed = phrases.FAILED if item.get("status") in ("failed", "incomplete") else ""
+    failed = phrases.FAILED if item.get("status") == "failed" else ""
     said = "\n".join(filter(None, (failed, parts.text)))
     name, space = word(item.get("name")), word(item.get("namespace"))
     draft.result(_id(item), said, parts.images, tool=name, namespace=space)

@@ -5,12 +5,13 @@ Owns the reading of wrong shapes and of pictures. It must not know a dialect.
 
 import base64
 import binascii
-import json
 import math
 import re
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Final
+
+from proxy.local.plain import plain as read_text
 
 Members = Mapping[str, object]
 
@@ -40,12 +41,12 @@ def number(value: object) -> int | float | None:
     if isinstance(value, bool) or not isinstance(value, (int, Decimal)):
         return None
     try:
-        if isinstance(value, int):
-            return value if math.isfinite(float(value)) else None
         near = float(value)
     except OverflowError:
         return None
-    return near if math.isfinite(near) else None
+    if not math.isfinite(near):
+        return None
+    return value if isinstance(value, int) else near
 
 
 def count(value: object) -> int | None:
@@ -74,10 +75,9 @@ def arguments(text: str) -> Mapping[str, object] | None:
     if not text.strip():
         return {}
     try:
-        value = json.loads(text, parse_float=Decimal, parse_constant=_refused)
-    except (ValueError, ArithmeticError, RecursionError):
+        found = read_text(text)
+    except ValueError:
         return None
-    found = plain(value) if isinstance(value, dict) and _shallow(value) else None
     return found if isinstance(found, dict) else None
 
 
@@ -101,15 +101,3 @@ def picture_of(address: str) -> str | None:
 def joined(*texts: str) -> str:
     """Texts that are not empty, with a blank line between them."""
     return "\n\n".join(filter(None, texts))
-
-
-def _refused(text: str) -> object:
-    raise ValueError(text)
-
-
-def _shallow(value: object, room: int = 100) -> bool:
-    """Whether it nests as deep as a body may, at most."""
-    if not isinstance(value, (dict, list)):
-        return True
-    inner = value.values() if isinstance(value, dict) else value
-    return room > 0 and all(_shallow(one, room - 1) for one in inner)

@@ -61,12 +61,6 @@ class Toolbox:
         }
         self._put(Named(name, "custom", namespace), joined(description, told), parameters)
 
-    def remove(self, name: str) -> None:
-        """Not offered any more."""
-        here = self._names.here(name)
-        self._tools.pop(here, None)
-        self._named.pop(here, None)
-
     def choose(self, choice: Choice) -> Chosen:
         """What comes of a caller's choice.
 
@@ -100,6 +94,4 @@ def _is_one(named: Named, only: tuple[tuple[str, str], ...]) -> bool:
 
 
 def _told(names: tuple[str, ...]) -> str:
-    if not names:
-        return ""
     return phrases.call_of(names[0]) if len(names) == 1 else phrases.CALL_NOW

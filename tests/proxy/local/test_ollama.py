@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import ollama
 import pytest
 
 from policies.notices import words
@@ -12,7 +13,7 @@ from proxy.local.estimate import tokens
 from proxy.local.ollama import ANSWER, LEAST, Model, chat, told
 from proxy.local.talk import Call, Named, Said, Talk, Tool
 
-ABLE = Model(frozenset({"completion", "tools", "thinking", "vision"}), 131_072)
+ABLE = Model(frozenset({"completion", "tools", "thinking", "vision"}), 131_072, (True, False))
 PLAIN = Model(frozenset({"completion"}), 131_072)
 HI = Talk("claude-x", True, (Said("user", "hi"),))
 
@@ -81,6 +82,15 @@ def test_a_whole_loop_as_ollama_takes_it() -> None:
     function = {"name": "ls", "description": "Lists.", "parameters": schema}
     assert body["tools"] == [{"type": "function", "function": function}]
     assert (body["think"], body["keep_alive"]) == (True, "1h")
+    # What the SDK would have sent is of the same shapes; pictures have a type of their own there.
+    messages = [
+        ollama.Message.model_validate({key: said[key] for key in said if key != "images"})
+        for said in body["messages"]
+    ]
+    assert [len(said.tool_calls or ()) for said in messages] == [0, 0, 2, 0, 0]
+    declared = ollama.Tool.model_validate(body["tools"][0]).function
+    assert declared is not None
+    assert declared.name == "ls"
 
 
 def test_a_model_gets_what_it_is_able_to_do_alone() -> None:
@@ -101,20 +111,32 @@ def test_a_model_gets_what_it_is_able_to_do_alone() -> None:
     assert "images" not in json.dumps(body)
 
 
+SWITCH = (True, False)
+LEVELS = ("low", "medium", "high")
+
+
 @pytest.mark.parametrize(
-    ("think", "levels", "expected"),
+    ("think", "thinking", "expected"),
     [
-        (None, False, None),
-        (False, False, False),
-        (True, True, True),
-        ("low", False, True),
-        ("low", True, "low"),
-        ("max", True, "high"),
+        (None, SWITCH, None),
+        (False, SWITCH, False),
+        (True, SWITCH, True),
+        ("low", SWITCH, True),
+        ("low", LEVELS, "low"),
+        ("max", LEVELS, "high"),
+        ("max", (*LEVELS, "max"), "max"),
+        ("low", ("high", "medium"), "medium"),
+        (True, LEVELS, None),
+        (False, LEVELS, "low"),
+        (True, (False,), None),
+        ("high", (False,), None),
+        (False, (), None),
+        (True, (), None),
     ],
 )
-def test_a_level_goes_to_models_that_know_levels(think: Any, levels: bool, expected: Any) -> None:
-    """For all others it means yes; `max` is newer than most servers."""
-    model = Model(frozenset({"thinking"}), 0, levels)
+def test_a_model_thinks_as_far_as_it_knows_to(think: Any, thinking: Any, expected: Any) -> None:
+    """What it does not take would be a 400, or pass unseen: it gets the nearest, or nothing."""
+    model = Model(frozenset({"thinking"}), 0, thinking)
     assert sent(Talk("m", True, (), think=think), model).get("think") == expected
 
 
@@ -203,6 +225,14 @@ def test_options_of_the_caller_pass_but_for_the_sizes() -> None:
     )
 
 
+def test_what_a_fast_writer_cannot_write_is_written_all_the_same() -> None:
+    """Halves of surrogate pairs and long numbers in a caller's history."""
+    calls = (Call("a", "ls", {"n": 10**30}),)
+    body = sent(Talk("m", True, (Said("user", "\ud83d"), Said("assistant", calls=calls))))
+    assert body["messages"][0]["content"] == "\ud83d"
+    assert body["messages"][1]["tool_calls"][0]["function"]["arguments"] == {"n": 10**30}
+
+
 SHOWN = {
     "capabilities": ["completion", "tools", 7],
     "details": {"family": "qwen3"},
@@ -217,8 +247,22 @@ SHOWN = {
 def test_what_is_told_of_a_model() -> None:
     """Its capabilities, and the context of itself rather than of one of its parts."""
     assert told(json.dumps(SHOWN).encode()) == Model(frozenset({"completion", "tools"}), 40_960)
-    levels = {"details": {"family": "gptoss"}, "model_info": {"gptoss.context_length": 131_072}}
-    assert told(json.dumps(levels).encode()) == Model(frozenset(), 131_072, levels=True)
+
+
+@pytest.mark.parametrize(
+    ("shown", "thinking"),
+    [
+        ({"capabilities": ["thinking"], "details": {"family": "qwen3"}}, SWITCH),
+        ({"capabilities": ["thinking"], "details": {"family": "gptoss"}}, LEVELS),
+        ({"capabilities": ["completion"], "details": {"family": "gptoss"}}, ()),
+        ({"thinking": {"values": ["low", "high", 7], "default": "low"}}, ("low", "high")),
+        ({"capabilities": ["thinking"], "thinking": {"values": [False]}}, (False,)),
+        ({"capabilities": ["thinking"], "thinking": {"values": []}}, SWITCH),
+    ],
+)
+def test_what_is_told_of_its_thinking(shown: Any, thinking: Any) -> None:
+    """New servers list what it takes; of older ones it is known."""
+    assert told(json.dumps(shown).encode()).thinking == thinking
 
 
 @pytest.mark.parametrize(

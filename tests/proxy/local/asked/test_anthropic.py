@@ -347,6 +347,8 @@ def test_a_server_tool_that_need_not_be_called_is_no_reason_to_refuse() -> None:
     """The model answers without it."""
     tools = [{"type": "web_search_20250305", "name": "web_search"}]
     assert asked(user(text("hi")), tools=tools).tools == ()
+    odd = asked(user(text("hi")), tools=tools, tool_choice={"type": "tool", "name": "Nobody"})
+    assert (odd.tools, odd.dropped) == ((), ("tools", "tool_choice"))
 
 
 @pytest.mark.parametrize(
@@ -496,6 +498,28 @@ def test_what_nobody_knows_is_left_out_without_its_name() -> None:
     )
     assert found.messages == (Said("user", "hi"),)
     assert set(found.dropped) == {"*", "role", "metadata", "disable_parallel_tool_use"}
+
+
+def test_numbers_that_nothing_holds_are_left_out_or_written_as_text() -> None:
+    """No writer of JSON could write them."""
+    body = (
+        b'{"max_tokens":1E400,"temperature":1E400,"top_k":1' + b"0" * 400 + b',"messages":[{"role":'
+        b'"assistant","content":[{"type":"tool_use","id":"a","name":"b","input":{"far":[-1E400]}}]}]}'
+    )
+    found = talk("anthropic_messages", body)
+    assert found.options == {}
+    assert found.messages[0].calls == (Call("a", "b", {"far": ["-1E+400"]}),)
+
+
+def test_what_is_no_text_has_no_place_in_system_text() -> None:
+    """At the head and among the messages."""
+    found = asked(
+        user(text("hi")),
+        {"role": "system", "content": [image(), {"type": "odd"}, text("x")]},
+        system=[image(), text("You help.")],
+    )
+    assert found.messages == (Said("system", "You help."), Said("user", "hi\n\nx"))
+    assert found.dropped == ("image", "*")
 
 
 def test_model_and_stream_are_the_callers() -> None:

@@ -209,7 +209,7 @@ def test_tools_that_a_search_found_are_told_and_offered() -> None:
         {
             "type": "tool_search_output",
             "call_id": "a",
-            "tools": [LS, {"type": "namespace", "name": "n", "tools": [LS]}],
+            "tools": [LS, {"type": "namespace", "name": "n", "tools": [LS]}, {"type": "mcp"}],
         },
         tools=[{"type": "tool_search"}],
     )
