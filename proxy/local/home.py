@@ -25,9 +25,10 @@ from proxy.local.asking import HOLD, QUIET, Asked, ask
 from proxy.local.counts import counted
 from proxy.local.echo import Echo
 from proxy.local.estimate import tokens
-from proxy.local.ollama import chat
+from proxy.local.ollama import Model, chat
 from proxy.local.speeches import Speeches
 from proxy.local.straight import straight
+from proxy.local.talk import Talk
 from proxy.local.telling import Telling
 from proxy.local.texts import Texts
 from proxy.local.writers import writer
@@ -89,7 +90,7 @@ class Home:
                 return "tools"
             if "vision" not in told.capabilities and any(each.images for each in said.messages):
                 return "images"
-            chat(said, model=upstream.model, told=told, ceiling=asked.max_context)
+            await self._body(asked, said, told)
         except TimeoutError:
             return DOWN
         except Refused as no:
@@ -124,7 +125,7 @@ class Home:
 
         async def send() -> Answer:
             told = await self._outbound.told(upstream, upstream.model)
-            body = chat(said, model=upstream.model, told=told, ceiling=asked.max_context)
+            body = await self._body(asked, said, told)
             return await ask(self._outbound, asked, CHAT, _JSON, body)
 
         writes = writer(
@@ -149,18 +150,25 @@ class Home:
         try:
             if not asked.stream:
                 return made_here(writes.headers, await telling.whole())
+            size = await self._apart.run(len(asked.body), tokens, said)
             await telling.held()
             begun = True
         finally:
             if not begun:
                 close()
         kind = kind_of(writes.headers["content-type"])
-        chunks = telling.chunks(tokens(said))
+        chunks = telling.chunks(size)
         return Answer(200, [*writes.headers.items()], chunks, stream=kind, close=close)
+
+    async def _body(self, asked: Asked, said: Talk, told: Model) -> bytes:
+        """What Ollama is asked with."""
+        model, ceiling, size = asked.upstream.model, asked.max_context, len(asked.body)
+        return await self._apart.run(size, chat, said, model=model, told=told, ceiling=ceiling)
 
     async def _straight(self, asked: Asked, stand_up: Callable[[], None]) -> Answer:
         document = await self._apart.run(len(asked.body), read, asked.body)
-        body = straight(asked.dialect.name, document, asked.upstream.model)
+        model = asked.upstream.model
+        body = await self._apart.run(len(asked.body), straight, asked.dialect.name, document, model)
         sending = asyncio.ensure_future(ask(self._outbound, asked, asked.path, asked.headers, body))
         waited = False
         try:
