@@ -1,12 +1,16 @@
-"""Transom as it is measured: two configurations, and how a node with one of them is started.
+"""Transom as it is measured: its configurations, and how a node with one of them is started.
 
-The guard counts everything that has a limit, and each limit is too high to be met: what is answered
-at home would not be measured.
+The guard has the default profile, `balanced`, and counts everything that has a limit; each limit is
+too high to be met: what is answered at home would not be measured. Beside it there are guards
+without what bounds a conversation, each without one part of it or without all.
 """
 
 from pathlib import Path
 
 OURS = ("relay", "guard")
+
+UNBOUND = ("whole", "unlimited", "unbound")
+"""The guard in profile `relay`; without limits and rates; with neither."""
 
 _RELAY = """version = 1
 [listen]
@@ -44,11 +48,19 @@ base_url = "{url}"
 dialects = ["anthropic"]
 auth = "none"
 """
+_LIMITS = _GUARD[_GUARD.index("[limits]") : _GUARD.index("[[upstream]]")]
+_WHOLE = 'version = 1\nprofile = "relay"'
+_TEXTS = {
+    "relay": _RELAY,
+    "guard": _GUARD,
+    "whole": _GUARD.replace("version = 1", _WHOLE),
+    "unlimited": _GUARD.replace(_LIMITS, "[limits]\nenabled = false\n"),
+}
+_TEXTS["unbound"] = _TEXTS["unlimited"].replace("version = 1", _WHOLE)
 
 
 def serve(way: str, upstream: str, folder: Path) -> list[str]:
     """Write the configuration of `way` into `folder`; what is left to run behind `python -m`."""
     path = folder / f"{way}.toml"
-    text = {"relay": _RELAY, "guard": _GUARD}[way]
-    path.write_text(text.format(url=upstream, folder=folder))
+    path.write_text(_TEXTS[way].format(url=upstream, folder=folder))
     return ["proxy", "serve", "-c", str(path)]

@@ -22,6 +22,7 @@ from aiohttp.web_protocol import RequestHandler
 
 from proxy import cli, early, incoming, journal, serve
 from proxy.connector import Connector
+from proxy.owner import Owner
 
 
 @dataclass(frozen=True)
@@ -147,6 +148,16 @@ def _pools() -> None:
     _replace(early, "share_memory", lambda: None)
 
 
+def _nobody_told() -> None:
+    """No event, no counter, no audit, and nobody who reads answers."""
+
+    async def decided(self: Owner, *given: object) -> None:
+        pass
+
+    _replace(Owner, "decided", decided)
+    _replace(Owner, "listen", lambda self, *given: ())
+
+
 def _nothing() -> None:
     """The product as it is, against itself: what the figures below scatter."""
 
@@ -169,6 +180,11 @@ VARIANTS = {
     "connector-limit": Variant("100 connections to upstreams", "no limit", _limit),
     "large-buffers": Variant("read buffers of 1 MiB", "64 KiB", _large_buffers),
     "small-reads": Variant("64 KiB from a socket at once", "256 KiB", _small_reads),
+    "nobody-told": Variant(
+        "no events, counters, audit, nor readers of answers",
+        "what the owner is told",
+        _nobody_told,
+    ),
     "memory-pools": Variant("a pool of memory per thread", "one for all", _pools),
     "uvloop": Variant("uvloop", "asyncio", _uvloop, needs="uvloop"),
 }

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Final
 
 from policies import openings, unicode_screen
-from policies.conversation import Conversation
+from policies.conversation import Address, Conversation, Form, Message, Origin
 from policies.cut import Cut
 from policies.decision import Decision, Finding
 from policies.events import Event
@@ -47,13 +47,42 @@ def events_of(
         if noted := [each for each in decision.noted if each.family == family]:
             yield Event(code, place_of(noted), summary(noted)), ()
     for address in conversation.unknown[:MOST_UNKNOWN]:
-        at = address[1] if len(address) > 1 and isinstance(address[1], int) else -1
-        where = place(address)
-        yield Event("unknown-part", at, {"places": where}), (where,)
+        message, where = _message_of(conversation, address), place(address)
+        kind = "unknown-part"
+        if message is not None and _leaves_unframed(message, address, decision, policies):
+            kind = "unframed-part"
+        at = -1 if message is None else message.index
+        yield Event(kind, at, {"places": where}), (where,)
     for number in refused_results(conversation, policies.refusals):
         unit = conversation.units[number]
         facts = {"tool": unit.tool, "why": "said so"}
         yield Event(REFUSED_CALL, unit.message, facts), (unit.tool, unit.call)
+
+
+def _message_of(conversation: Conversation, address: Address) -> Message | None:
+    """The message that holds what is at `address`; None for a member of the body."""
+    match address:
+        case (_, int(at), *_) if at < len(conversation.messages):
+            message = conversation.messages[at]
+            return message if message.address == address[:2] else None
+        case _:
+            return None
+
+
+def _leaves_unframed(
+    message: Message, address: Address, decision: Decision, policies: Policies
+) -> bool:
+    """Whether something unknown in `message` is part of a result, and leaves with it. What nobody
+    can read nobody can put into a frame."""
+    if not policies.envelope.enabled or decision.refusal is not None or decision.final is not None:
+        return False
+    cut = decision.cut
+    if cut is not None and cut.window.mode != "off" and message.index < cut.turn:
+        return False
+    inside = [half.way for half in message.halves if half.form is Form.RESULT]
+    if inside:
+        return any(address[2 : 2 + len(way)] == way for way in inside)
+    return bool(message.answers) and message.origin in (Origin.TOOL, Origin.UNKNOWN)
 
 
 def detailed(event: Event, conversation: Conversation, decision: Decision) -> Mapping[str, str]:

@@ -38,6 +38,7 @@ KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
         "egress-observed": Kind("run", audited="observed"),
         "adopted": Kind("turn", "adopted"),
         "unknown-part": Kind("run", "unknown-part"),
+        "unframed-part": Kind("run", "unframed-part"),
         "hidden-characters": Kind("run", "hidden-characters"),
         "forged-opening": Kind("run", "forged-opening"),
         # Loops and rates. A turn is told once for each level that it reaches.

@@ -86,7 +86,7 @@ class Minimality:
     """How much of a conversation leaves for a cloud model."""
 
     mode: Mode = field(
-        default="off",
+        default="dialogue",
         metadata=_help(
             "What leaves beside system text and tools: strict, the current turn alone; dialogue, "
             "also what operator and assistant said before; off, everything."

@@ -51,7 +51,8 @@ def explain(config: Config, *, path: str, upstream: str | None, body: bytes, as_
 
 
 class _Untouched:
-    """A store that is read and never written: whoever claims wins, and nobody will know of it."""
+    """A store that is read and never written: who claimed first has won, and whoever claims now
+    wins what is left, and nobody will know of it."""
 
     def __init__(self, store: FrameStore) -> None:
         self._store = store
@@ -66,7 +67,9 @@ class _Untouched:
         return await self._store.read(frames, notes)
 
     async def claim(self, frames: Iterable[Claim], notes: Iterable[NoteClaim] = ()) -> Rows:
-        return Rows(dict(frames), dict(notes))
+        asked, told = dict(frames), dict(notes)
+        known = await self._store.read([*asked], [*told])
+        return Rows({**asked, **known.frames}, {**told, **known.notes})
 
     async def expire(self, keep: float) -> int:
         return 0

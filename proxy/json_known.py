@@ -18,9 +18,14 @@ class Known:
     """`raw`: bytes of a body up to where an item begins. `start`: where its list begins. `spans`:
     where the items before it lie."""
 
-    raw: bytes
+    raw: bytes | memoryview
     start: int
     spans: tuple[tuple[int, int], ...]
+
+    @classmethod
+    def of(cls, body: bytes, stop: int, start: int, spans: tuple[tuple[int, int], ...]) -> "Known":
+        """Of a `body` up to `stop`, of which no copy is made: all of it is kept."""
+        return cls(memoryview(body)[:stop], start, spans)
 
     def begins(self, body: bytes) -> bool:
         """Whether all of it stands at the beginning of `body`."""

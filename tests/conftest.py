@@ -1,6 +1,12 @@
-"""Options of the test run."""
+"""Options of the test run, and the recorder of sockets under all of it."""
 
 import pytest
+
+from tests.sockets import recording
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(recording)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

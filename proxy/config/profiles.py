@@ -16,7 +16,7 @@ PROFILES: Final[Mapping[str, Mapping[str, object]]] = MappingProxyType(
 )
 """Profile → setting → its default under that profile."""
 
-DEFAULT: Final = "relay"
+DEFAULT: Final = "balanced"
 """What holds where none is written."""
 
 

@@ -32,7 +32,12 @@ class Show:
     @property
     def notes(self) -> list[Scene]:
         """The scenes in which nothing had to be kept back."""
-        return [scene for scene in self.scenes if scene.file == NOTES]
+        return [scene for scene in self.scenes if scene.file == NOTES and not scene.cut]
+
+    @property
+    def turns(self) -> list[Scene]:
+        """The scenes of which a model is shown the current turn."""
+        return [scene for scene in self.scenes if scene.cut]
 
     @property
     def wallets(self) -> list[Scene]:
@@ -67,7 +72,7 @@ def _object(line: str) -> JSON:
 
 
 def _answered(show: Show) -> Iterator[str]:
-    for scene in show.notes:
+    for scene in (*show.notes, *show.turns):
         if scene.error or len(scene.answers) != 2:
             yield f"{scene.name}: {_told(scene)}"
         elif len(scene.arrived) != ROUNDS or len(scene.sent) != ROUNDS:
@@ -131,6 +136,23 @@ def _nothing_else_changed(show: Show) -> Iterator[str]:
             added = [m for m in left if _bare(m) not in map(_bare, came)]
             if rest != [_bare(m) for m in came] or any(m.get("role") != "system" for m in added):
                 yield f"{scene.name}, request {number + 1}: roles, order or other text changed"
+
+
+def _turn_alone(show: Show) -> Iterator[str]:
+    for scene in show.turns:
+        for number, request in enumerate(scene.arrived):
+            found = [framed(result) for result in results(request.body)]
+            # Two rounds for each question: the second one has what the file says.
+            if len(found) != number % 2 or any(f is None for f in found):
+                yield f"{scene.name}, request {number + 1}: {len(found)} results"
+            if request.body.decode(errors="replace").count(ORDER) != len(found):
+                yield f"{scene.name}, request {number + 1}: the order of another question"
+        last = repr(history(scene.arrived[-1].body)) if scene.arrived else ""
+        if any(
+            repr(said)[1:-1] not in last
+            for said in (f"Sum up {NOTES}, please.", *scene.answers[:1])
+        ):
+            yield f"{scene.name}: what was said before did not arrive"
 
 
 def _bare(message: JSON) -> JSON:
@@ -221,6 +243,7 @@ _PROMISES: Iterable[tuple[str, Callable[[Show], Iterator[str]]]] = (
     ("every message has a nonce of its own", _fresh),
     ("a resent history reads the same as the first time", _same_when_resent),
     ("roles, order and all other text arrived as they were sent", _nothing_else_changed),
+    ("what tools found for an earlier question stayed here, what was said left", _turn_alone),
     ("the key never came to a socket: raw, hex, base64, percent, escaped", _never_at_a_socket),
     ("no connection was opened for a refused request", _not_a_byte),
     ("each SDK raised its own error, once, without a retry", _own_error_once),

@@ -1,4 +1,5 @@
-"""What is played: every agent with every file, whole and streamed, then a redirect at home.
+"""What is played: every agent with every file, whole and streamed, and once with a model that is
+shown the current turn; then a redirect at home.
 
 Owns the scenes and what each left behind. It must not know what the evidence means.
 """
@@ -9,7 +10,7 @@ from dataclasses import dataclass, field
 
 from proxy.demo.agents import NAMES, Agent, Setup, opened
 from proxy.demo.files import NOTES, WALLET, folder
-from proxy.demo.stage import HOME_MODEL, MODELS, Stage
+from proxy.demo.stage import HOME_MODEL, MODELS, TURN_MODELS, Stage
 from proxy.demo.upstream import Recorded, ScriptedUpstream
 
 
@@ -19,7 +20,8 @@ class Scene:
 
     `answers` of the model; `error` that the SDK raised, `typed` if it is the SDK's own error for a
     refusal; `sent`: bodies as the SDK sent them, each attempt one; `arrived`: requests that the
-    upstream read; `connections`: how many it accepted meanwhile.
+    upstream read; `connections`: how many it accepted meanwhile. `cut`: of earlier questions the
+    model is shown what was said, and no more.
     """
 
     agent: str
@@ -31,6 +33,7 @@ class Scene:
     typed: bool = False
     arrived: list[Recorded] = field(default_factory=list)
     connections: int = 0
+    cut: bool = False
 
     @property
     def sent(self) -> list[bytes]:
@@ -56,17 +59,22 @@ async def play(stage: Stage, url: str) -> list[Scene]:
         for name in NAMES
         for stream in (False, True)
     ]
+    scenes += [await _scene(stage, url, name, stream=False, file=NOTES, cut=True) for name in NAMES]
     return [*scenes, await _redirect(stage, url)]
 
 
-async def _scene(stage: Stage, url: str, name: str, *, stream: bool, file: str) -> Scene:
-    title = f"Notes of {name}, {'streamed' if stream else 'whole'}"
-    setup = Setup(url, MODELS[name], stream, folder(title))
-    scene = Scene(name, stream, file, setup)
+async def _scene(
+    stage: Stage, url: str, name: str, *, stream: bool, file: str, cut: bool = False
+) -> Scene:
+    title = f"Notes of {name}, {'streamed' if stream else 'whole'}{', cut' if cut else ''}"
+    setup = Setup(url, (TURN_MODELS if cut else MODELS)[name], stream, folder(title))
+    scene = Scene(name, stream, file, setup, cut=cut)
     async with opened(name, setup) as agent:
         with _watched(scene, stage.cloud[name]):
-            # The second question resends all of the first one's history.
-            await _ask(scene, agent, f"Sum up {file}.", f"Read {file} once more.")
+            # The second question resends all of the first one's history. In other words where it
+            # is cut: a conversation is known by its first words, and keeps what it began with.
+            please = ", please" if cut else ""
+            await _ask(scene, agent, f"Sum up {file}{please}.", f"Read {file} once more.")
     return scene
 
 

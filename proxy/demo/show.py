@@ -60,6 +60,12 @@ def _notes(show: Show) -> Iterator[str]:
     for agent, scenes in _by_agent(show.notes):
         counts = " and ".join(f"{len(scene.arrived)} requests {scene.way}" for scene in scenes)
         yield f"   {agent}: {counts}"
+    kept = sum(len(results(s.sent[-1])) - len(results(s.arrived[-1].body)) for s in _cut(show))
+    yield f"   of an earlier question, {kept} results stayed here where only a turn may leave"
+
+
+def _cut(show: Show) -> list[Scene]:
+    return [scene for scene in show.turns if scene.sent and scene.arrived]
 
 
 def _wallet(show: Show) -> Iterator[str]:

@@ -10,12 +10,18 @@ from pathlib import Path
 
 from policies.decision import Leg
 from proxy.config import Config, Listen, RouteSettings, UpstreamSettings
+from proxy.config.profiles import mode_of
 from proxy.demo.agents import NAMES
 from proxy.demo.upstream import Fault, Recorded, Reply, Script, ScriptedUpstream
 from proxy.demo.vendors import vendor
 
 HOME_MODEL = "home:1b"
 MODELS = dict(zip(NAMES, ("claude-opus-5-5", "gpt-6.2", "gpt-6.2", "demo:1b"), strict=True))
+"""Agent → the model that is shown the whole history, so that a history is resent at all."""
+TURN_MODELS = dict(
+    zip(NAMES, ("claude-haiku-5-5", "gpt-6.2-mini", "gpt-6.2-mini", "demo:2b"), strict=True)
+)
+"""Agent → the model that is shown what the default profile shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +40,8 @@ class Stage:
         return [*dict.fromkeys(self.cloud.values()), self.home, self.elsewhere]
 
     def config(self) -> Config:
-        """What Transom is told: three vendors in the cloud and one model at home."""
+        """What Transom is told: three vendors in the cloud and one model at home. In the default
+        profile; some models are shown the whole history."""
         anthropic, chat, _, ollama = (self.cloud[name].url for name in NAMES)
         return Config(
             listen=Listen(port=0),
@@ -45,7 +52,15 @@ class Stage:
                 UpstreamSettings("ollama", Leg.CLOUD, ollama, ("ollama",), "caller"),
                 UpstreamSettings("home", Leg.LOCAL, self.home.url, ("ollama",), "none"),
             ),
-            routes=(RouteSettings(HOME_MODEL, "", "", "home"),),
+            routes=(
+                RouteSettings(HOME_MODEL, "", "", "home"),
+                *(
+                    RouteSettings(model, "", "", name, mode_of("relay"))
+                    for model, name in zip(
+                        dict.fromkeys(MODELS.values()), ("claude", "openai", "ollama"), strict=True
+                    )
+                ),
+            ),
         )
 
 

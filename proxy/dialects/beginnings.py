@@ -5,7 +5,7 @@ sends its whole history with every turn, and all but the end of it is the same, 
 """
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
@@ -29,14 +29,12 @@ _ITEM: Final = 1800  # bytes that one item takes beside its own, with what is kn
 
 
 class Beginning(Struct, frozen=True, eq=False):
-    """A list as it was, but for its last item: how the body began, and for each item its digest and
-    facts, and what a view has of it. Pieces are read from the bytes that are kept here. `size`:
-    bytes of that whole body."""
+    """A list as it was, but for its last item: how the body began, and for each item its facts and
+    what a view has of it. Pieces are read from the bytes that are kept here. `size`: bytes of that
+    whole body."""
 
     known: Known
     size: int
-    ends: tuple[int, ...]
-    digests: tuple[bytes, ...]
     facts: tuple[Facts, ...]
     messages: tuple[Message, ...]
     pieces: tuple[Piece, ...]
@@ -48,11 +46,11 @@ Beginnings = Memory[bytes, Beginning]
 
 class Shared(Struct, frozen=True, eq=False):
     """The first items of a list that are known: where they lie in the body at hand. `messages`,
-    `pieces` and `past`, where the whole body began alike."""
+    `pieces` and `past`, where the whole body began alike, else `digests`."""
 
     spans: Sequence[tuple[int, int]] = ()
-    digests: Sequence[bytes] = ()
     facts: Sequence[Facts] = ()
+    digests: Sequence[bytes] = ()
     messages: Sequence[Message] = ()
     pieces: Sequence[Piece] = ()
     past: Past = NONE
@@ -80,16 +78,18 @@ def shared(node: Node, beginnings: Beginnings) -> Shared:
     if old is None:
         return Shared()
     if old.known is node.source.known:
-        return Shared(old.known.spans, old.digests, old.facts, old.messages, old.pieces, old.past)
+        return Shared(old.known.spans, old.facts, (), old.messages, old.pieces, old.past)
     start, end = node.span
     moved = start - old.known.start
     same = _common(old.known, node.source.body, start, end)
-    count = bisect_right(old.ends, same)
+    ends = [end for _, end in old.known.spans]
+    count = bisect_right(ends, same)
     # SECURITY: only what ends itself is known by its bytes; the number 1 may go on as 12.
-    while count and old.known.raw[old.ends[count - 1] - 1] not in b'}]"':
+    while count and old.known.raw[ends[count - 1] - 1] not in b'}]"':
         count -= 1
     spans = [(s + moved, e + moved) for s, e in old.known.spans[:count]]
-    return Shared(spans, old.digests[:count], old.facts[:count])
+    digests = [message.digest for message in old.messages[:count]]
+    return Shared(spans, old.facts[:count], digests)
 
 
 def remember(
@@ -104,21 +104,18 @@ def remember(
     here = node.item_spans() if worth_it(node) else []
     if len(here) < 2:
         return
+    body = node.source.body
     spans = tuple(here[:-1])
-    raw = node.source.body[: here[-1][0]]
-    ends = tuple([end for _, end in spans])
     old = Beginning(
-        Known(raw, node.offset, spans),
-        len(node.source.body),
-        ends,
-        tuple([message.digest for message in messages[:-1]]),
+        Known.of(body, here[-1][0], node.offset, spans),
+        len(body),
         tuple(facts[:-1]),
         tuple(messages[:-1]),
-        tuple(_pieces(raw, spans, messages)),
+        _pieces(body, spans, messages),
         past,
     )
     # The facts are in their own memory as well; here they are held on to, so they count.
-    beginnings.renew(_key(node), old, 3 * len(raw) + _ITEM * len(here))
+    beginnings.renew(_key(node), old, 3 * len(body) + _ITEM * len(here))
 
 
 def passed(node: Node | None, beginnings: Beginnings) -> None:
@@ -132,21 +129,24 @@ def passed(node: Node | None, beginnings: Beginnings) -> None:
         return
     spans = array_spans(source.scan, *node.span) if node.kind is Kind.ARRAY else []
     if len(spans) > 1:
-        known = Known(source.body[: spans[-1][0]], node.offset, ())
-        begun = Beginning(known, len(source.body), (), (), (), (), (), NONE)
-        beginnings.renew(_key(node), begun, len(known.raw) + _ITEM)
+        known = Known.of(source.body, spans[-1][0], node.offset, ())
+        begun = Beginning(known, len(source.body), (), (), (), NONE)
+        beginnings.renew(_key(node), begun, len(source.body) + _ITEM)
 
 
 def _pieces(
-    raw: bytes, spans: Sequence[tuple[int, int]], messages: Sequence[Message]
-) -> Iterator[Piece]:
-    for (start, end), message in zip(spans, messages, strict=False):
-        strands = partial(_strands, raw, message.address, start, end)
-        yield Piece(message.address, message.digest, strands, end - start)
+    body: bytes, spans: Sequence[tuple[int, int]], messages: Sequence[Message]
+) -> tuple[Piece, ...]:
+    return tuple(
+        [
+            Piece(m.address, m.digest, partial(_strands, body, m.address, start, end), end - start)
+            for (start, end), m in zip(spans, messages, strict=False)
+        ]
+    )
 
 
-def _strands(raw: bytes, address: Address, start: int, end: int) -> tuple[Strand, ...]:
-    return Node(Source(raw, raw), address, start, end).strands()
+def _strands(body: bytes, address: Address, start: int, end: int) -> tuple[Strand, ...]:
+    return Node(Source(body, body), address, start, end).strands()
 
 
 def worth_it(node: Node) -> bool:
@@ -167,7 +167,8 @@ def _common(old: Known, body: bytes, start: int, end: int) -> int:
     at, step = old.start, _CHUNK
     while at < most and step:
         stop = min(at + step, most)
-        if raw[at:stop] == body[at + moved : stop + moved]:
+        # Two views would be compared byte by byte.
+        if body.startswith(raw[at:stop], at + moved):
             at = stop
         else:
             step //= 2

@@ -175,7 +175,7 @@ def _member(key: str, node: Node, reading: Reading, store: FactStore, seen: _See
 
 def _messages(node: Node, reading: Reading, store: FactStore, seen: _Seen) -> None:
     common = shared(node, store.beginnings)
-    count, same = len(node.item_spans(common.spans)), len(common.digests)
+    count, same = len(node.item_spans(common.spans)), len(common.facts)
     if count > MOST_MESSAGES:
         raise Malformed(f"more than {MOST_MESSAGES} messages", node.address, node.offset)
     seen.listed = node
@@ -185,7 +185,7 @@ def _messages(node: Node, reading: Reading, store: FactStore, seen: _Seen) -> No
     seen.said = [*common.facts, *_facts(new, items[same - made :], reading, store)]
     seen.messages += common.messages
     seen.pieces += common.pieces
-    rest = [*zip(range(made, count), items, [*common.digests, *new][made:], strict=True)]
+    rest = [*zip(range(made, count), items, (*common.digests, *new), strict=True)]
     seen.pieces += [
         Piece(item.address, digest, item.strands, item.size) for _, item, digest in rest
     ]

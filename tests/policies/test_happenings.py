@@ -2,9 +2,11 @@
 
 from dataclasses import replace
 
-from policies.conversation import Conversation, Message, Origin, ToolCall, Unit
+import pytest
+
+from policies.conversation import Conversation, Form, Half, Message, Origin, ToolCall, Unit
 from policies.cut import Cut, Window
-from policies.decision import Decision, Finding, Frame, FrameRow, Leg, Refusal
+from policies.decision import Decision, Final, Finding, Frame, FrameRow, Leg, Refusal
 from policies.events import Event
 from policies.happenings import MOST_UNKNOWN, detailed, events_of, new_frames, place_of, tainted
 from policies.settings import Envelope, Policies, RefusalRule, ToolRule
@@ -30,20 +32,20 @@ def test_the_events_of_a_request() -> None:
     decision = Decision(
         Leg.LOCAL, adopted=2, noted=(hidden, forged), events=(Event("truncated", 4),)
     )
-    unknown = (("messages", 1, "content", 0), ("fancy",))
+    unknown = (("messages", 0, "content", 0), ("fancy",))
     found = list(events_of(conversation(unknown=unknown), decision, MAIL))
     assert [(event.kind, event.at) for event, _ in found] == [
         ("truncated", 4),
         ("adopted", -1),
         ("forged-opening", -1),
         ("hidden-characters", 3),
-        ("unknown-part", 1),
+        ("unknown-part", 0),
         ("unknown-part", -1),
         ("call-refused", 2),
     ]
     assert dict(found[1][0].facts) == {"count": "2"}
     assert [apart for _, apart in found[4:]] == [
-        ("messages[1].content[0]",),
+        ("messages[0].content[0]",),
         ("*",),
         ("mail", "call"),
     ]
@@ -119,3 +121,68 @@ def test_the_message_of_a_finding() -> None:
     assert place_of((Finding("k", "input[12].output"), Finding("k", "messages[1]"))) == 12
     assert place_of((Finding("k", "tools[1].name"),)) == -1
     assert place_of(()) == -1
+
+
+RESULTS = Half("call", "", ("content", 0), ("content", 0), ("content", 0, "content"), Form.RESULT)
+BESIDE = Half("call", "", ("content", 1), ("content", 1), None, Form.RESULT)
+
+
+def odd(origin: Origin, *, answers: bool = True, halves: tuple[Half, ...] = ()) -> Conversation:
+    """A conversation whose one message holds something unknown."""
+    message = Message(
+        0, ("messages", 0), "x", origin, b"0", answers=("call",) if answers else (), halves=halves
+    )
+    return replace(
+        conversation(units=(), unknown=(("messages", 0, "content", 0, "content", 1),)),
+        messages=(message,),
+    )
+
+
+@pytest.mark.parametrize(
+    ("seen", "decision", "policies", "kind"),
+    [
+        (odd(Origin.TOOL), Decision(Leg.CLOUD), Policies(), "unframed-part"),
+        (odd(Origin.UNKNOWN), Decision(Leg.LOCAL), Policies(), "unframed-part"),
+        (odd(Origin.OPERATOR, halves=(RESULTS,)), Decision(Leg.CLOUD), Policies(), "unframed-part"),
+        (odd(Origin.OPERATOR), Decision(Leg.CLOUD), Policies(), "unknown-part"),
+        (odd(Origin.TOOL, halves=(BESIDE,)), Decision(Leg.CLOUD), Policies(), "unknown-part"),
+        (odd(Origin.TOOL, answers=False), Decision(Leg.CLOUD), Policies(), "unknown-part"),
+        (odd(Origin.TOOL), Decision(Leg.CLOUD), Policies(Envelope(False)), "unknown-part"),
+        (
+            odd(Origin.TOOL),
+            Decision(Leg.CLOUD, refusal=Refusal("egress-blocked")),
+            Policies(),
+            "unknown-part",
+        ),
+        (
+            odd(Origin.TOOL),
+            Decision(Leg.CLOUD, final=Final("read-loop")),
+            Policies(),
+            "unknown-part",
+        ),
+        (
+            odd(Origin.TOOL),
+            Decision(Leg.CLOUD, cut=Cut(Window("strict"), 1)),
+            Policies(),
+            "unknown-part",
+        ),
+        (
+            odd(Origin.TOOL),
+            Decision(Leg.CLOUD, cut=Cut(Window("off"), 1)),
+            Policies(),
+            "unframed-part",
+        ),
+    ],
+)
+def test_what_is_unknown_in_a_result_that_leaves(
+    seen: Conversation, decision: Decision, policies: Policies, kind: str
+) -> None:
+    """It leaves without a frame, where others would have one."""
+    assert [event.kind for event, _ in events_of(seen, decision, policies)] == [kind]
+
+
+def test_what_is_unknown_in_a_member_is_in_no_message() -> None:
+    """However its address reads."""
+    unknown = (("tools", 0, "x"), ("messages", 7))
+    found = events_of(conversation(units=(), unknown=unknown), Decision(Leg.CLOUD), Policies())
+    assert [event.at for event, _ in found] == [-1, -1]

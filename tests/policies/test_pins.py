@@ -31,7 +31,7 @@ def test_pins_come_back_as_they_were(pins: Pins) -> None:
 def test_a_conversation_that_begins_now_has_the_settings_in_force() -> None:
     """And the versions of this build, so that it can be written."""
     pins = pinned_now(Policies(FULL.envelope))
-    assert pins == Pins(FULL.envelope)
+    assert pins == Pins(FULL.envelope, minimality="dialogue")
     assert pins.writable
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from proxy.server import CannotListen, Listener, settle
 from tests.proxy.stage import post, stage
+from tests.sockets.recording import overheard
 
 __all__ = ["stage"]
 
@@ -117,7 +118,7 @@ def test_an_address_that_is_taken():
 
 def test_an_address_that_is_none():
     """A host that does not resolve is told as such."""
-    with pytest.raises(CannotListen, match=r"listen\.host"):
+    with overheard(), pytest.raises(CannotListen, match=r"listen\.host"):
         Listener.bind("no such host.invalid", 0)
 
 

@@ -55,7 +55,10 @@ def _lower(headers: Any) -> Mapping[str, str]:
 
 
 def environment(home: Path) -> dict[str, str]:
+    """That of a home of its own, in which the recorder of sockets still listens."""
+    kept = ("PYTHONPATH", "CONNECTS")
     return {
+        **{name: os.environ[name] for name in kept if name in os.environ},
         "PATH": os.environ["PATH"],
         "HOME": str(home),
         "XDG_STATE_HOME": str(home / "state"),

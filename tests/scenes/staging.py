@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from policies.decision import Leg
+from policies.settings import Minimality
 from proxy import logs
 from proxy.app import Node, running
 from proxy.config import Config, Listen, UpstreamSettings
@@ -104,6 +105,11 @@ def settings(url: str, leg: Leg = Leg.CLOUD, **changes: Any) -> Config:
         ),
         **changes,
     )
+
+
+def whole(config: Config) -> Config:
+    """The same for a node that shows a cloud the whole history, as `profile = "relay"` does."""
+    return replace(config, policies=replace(config.policies, minimality=Minimality("off")))
 
 
 @asynccontextmanager

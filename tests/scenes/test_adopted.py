@@ -1,4 +1,8 @@
-"""Histories with signed thinking, read past Transom: bare until the operator speaks again."""
+"""Histories with signed thinking, read past Transom: bare until the operator speaks again.
+
+The node shows the whole history. Where it is cut, what was read elsewhere mostly does not leave
+(`tests/strict/test_minimal_sessions.py`).
+"""
 
 import copy
 import json
@@ -13,7 +17,7 @@ import pytest
 from policies.authored import LEFT_OUT, POLICY_TEXT
 from proxy.config import Config
 from proxy.demo.evidence import framed, results
-from tests.scenes.staging import Stage, staged
+from tests.scenes.staging import Stage, staged, whole
 
 Item = dict[str, Any]
 
@@ -89,7 +93,7 @@ async def test_a_loop_that_began_elsewhere_stays_bare_to_its_end(talk: Talk) -> 
     """What thinking is bound to leaves as it came and without policy text, and that is told each
     time; results that are new are framed."""
     loop = [talk.user("Go."), talk.call(1), talk.result(1), talk.call(2), talk.result(2)]
-    async with staged() as stage:
+    async with staged(change=whole) as stage:
         body, notice = await sent(stage, talk, talk.body(*loop))
         assert notice == "adopted"
         assert POLICY_TEXT not in body.decode()
@@ -108,7 +112,7 @@ async def test_with_the_next_turn_everything_is_framed_and_old_thinking_is_gone(
     thinking; thinking that comes afterwards stays."""
     loop = [talk.user("Go."), talk.call(1), talk.result(1), talk.call(2), talk.result(2)]
     turn = [*loop, talk.answer(3), talk.user("And now?")]
-    async with staged() as stage:
+    async with staged(change=whole) as stage:
         await sent(stage, talk, talk.body(*loop))
         body, notice = await sent(stage, talk, talk.body(*turn))
         assert notice == "adopted"
@@ -127,7 +131,7 @@ async def test_with_the_next_turn_everything_is_framed_and_old_thinking_is_gone(
 async def test_a_turn_that_begins_here_is_framed_whole(talk: Talk) -> None:
     """The operator's turn is the first request through Transom: nothing has to stay bare."""
     before = [talk.user("Go."), talk.call(1), talk.result(1), talk.answer(2)]
-    async with staged() as stage:
+    async with staged(change=whole) as stage:
         body, notice = await sent(stage, talk, talk.body(*before, talk.user("And now?")))
         assert notice == "adopted"
         assert framed(results(body)[0]) is not None
@@ -141,7 +145,7 @@ async def test_taking_turns_back_leads_to_what_was_sent_then(talk: Talk) -> None
     included; with other words the operator begins anew again."""
     loop = [talk.user("Go."), talk.call(1), talk.result(1), talk.call(2), talk.result(2)]
     turn = [*loop, talk.answer(3), talk.user("And now?")]
-    async with staged() as stage:
+    async with staged(change=whole) as stage:
         first, _ = await sent(stage, talk, talk.body(*loop))
         await sent(stage, talk, talk.body(*turn))
         assert (await sent(stage, talk, talk.body(*loop)))[0] == first
@@ -155,7 +159,7 @@ async def test_a_message_that_held_only_thinking_keeps_a_word() -> None:
     talk = TALKS["anthropic"]
     only = [{"role": "assistant", "content": [talk.thought(2), talk.thought(3)]}]
     before = [talk.user("Go."), talk.call(1), talk.result(1), only]
-    async with staged() as stage:
+    async with staged(change=whole) as stage:
         body, _ = await sent(stage, talk, talk.body(*before, talk.user("And now?")))
         message = json.loads(body)["messages"][3]
         assert message == {"role": "assistant", "content": [{"type": "text", "text": LEFT_OUT}]}
@@ -178,7 +182,7 @@ async def test_a_chat_with_sealed_details_loses_those_alone() -> None:
             {"role": "user", "content": "And now?"},
         ],
     }
-    async with staged() as stage:
+    async with staged(change=whole) as stage:
         assert (await stage.post("/v1/chat/completions", copy.deepcopy(body))).status == 200
         arrived = json.loads(stage.upstream.requests[-1].body)["messages"]
         said = [m for m in arrived if m["role"] == "assistant"]
@@ -196,7 +200,7 @@ async def test_rows_lost_within_a_loop_are_made_good_at_once(talk: Talk, tmp_pat
     state = f"sqlite://{tmp_path}/transom.db"
 
     def kept(config: Config) -> Config:
-        return replace(config, state_url=state)
+        return whole(replace(config, state_url=state))
 
     loop = [talk.user("Go."), talk.call(1), talk.result(1)]
     async with staged(change=kept) as stage:

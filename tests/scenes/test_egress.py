@@ -20,7 +20,7 @@ from policies.settings import Egress, Policies
 from proxy.config import Config
 from proxy.demo.upstream import Recorded, Reply
 from tests.scenes.bodies import BODIES, PATHS, secret
-from tests.scenes.staging import Heard, Stage, staged
+from tests.scenes.staging import Heard, Stage, staged, whole
 
 DIALECTS = pytest.mark.parametrize("dialect", PATHS)
 NOISE = random.Random(8)
@@ -90,7 +90,8 @@ async def test_state_that_nobody_here_has_seen_does_not_leave(name: str) -> None
 
 @pytest.mark.parametrize("stream", [False, True])
 async def test_state_that_came_through_here_may_be_leaned_on(stream: bool) -> None:
-    """An id of an answer that this node relayed from that upstream passes, no other does."""
+    """An id of an answer that this node relayed from that upstream passes, no other does. In a mode
+    that shows less than everything none does (`tests/scenes/test_minimality.py`)."""
 
     def gives(recorded: Recorded) -> Reply:
         if not stream:
@@ -99,7 +100,7 @@ async def test_state_that_came_through_here_may_be_leaned_on(stream: bool) -> No
         return Reply(200, (("content-type", "text/event-stream"),), (event[:40], event[40:]))
 
     body = {**BODIES["openai_responses"]("fine"), "stream": stream}
-    async with staged(gives) as stage:
+    async with staged(gives, change=whole) as stage:
         path = PATHS["openai_responses"]
         assert (await stage.post(path, body)).status == 200
         again = await stage.post(path, {**body, "previous_response_id": "resp_given"})

@@ -18,7 +18,7 @@ from proxy.demo.upstream import ScriptedUpstream
 from proxy.dialects import ALL
 from proxy.outgoing import INLINE
 from tests.scenes.bodies import BODIES, PATHS, secret
-from tests.scenes.staging import settings, staged
+from tests.scenes.staging import settings, staged, whole
 
 DIALECTS = pytest.mark.parametrize("dialect", PATHS)
 
@@ -107,7 +107,7 @@ async def test_same_history_gives_the_same_bytes_after_a_restart(
         for after in (False, True, True):
             async with staged(
                 change=lambda config: replace(
-                    config, state_url=url, upstreams=settings(upstream.url).upstreams
+                    whole(config), state_url=url, upstreams=settings(upstream.url).upstreams
                 )
             ) as stage:
                 body = BODIES[dialect]("The weather is fine.", after=after)
@@ -131,7 +131,7 @@ async def test_result_that_a_model_has_read_elsewhere_is_adopted(dialect: str) -
     """Unknown to the ledger and followed by an answer without thinking: it is framed at once, told
     once, and from then on it reads the same."""
     body = BODIES[dialect]("The weather is fine.", after=True)
-    async with staged() as stage:
+    async with staged(change=whole) as stage:
         answer = await stage.post(PATHS[dialect], body)
         assert answer.headers["x-transom-notice"] == "adopted"
         assert [line["times"] for line in stage.events("notice")] == [1]

@@ -10,7 +10,7 @@ from policies.decision import Leg
 from policies.openings import OPENINGS
 from proxy.demo.evidence import framed, results
 from tests.scenes.bodies import BODIES, PATHS
-from tests.scenes.staging import staged
+from tests.scenes.staging import staged, whole
 
 DATA = Path(__file__).parents[1] / "data" / "injection-dev.jsonl"
 ROWS = [json.loads(line) for line in DATA.read_text("utf-8").splitlines()]
@@ -39,7 +39,7 @@ async def test_whatever_a_result_says_or_hides_it_arrives_in_its_frame(leg: Leg)
 async def test_hidden_characters_are_logged_once_without_their_text(dialect: str, leg: Leg) -> None:
     """Kinds and places in one notice line; a resent history says nothing new."""
     words = "a word that the log must not hold"
-    async with staged(leg=leg) as stage:
+    async with staged(leg=leg, change=whole) as stage:
         first = BODIES[dialect](f"{words}\u200b\n[operator] \u202e")
         answer = await stage.post(PATHS[dialect], first)
         assert answer.headers["x-transom-notice"] == "hidden-characters"

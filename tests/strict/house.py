@@ -17,7 +17,7 @@ from proxy import logs
 from proxy.app import Node, running
 from proxy.config import Config
 from proxy.demo.upstream import Recorded, Script, ScriptedUpstream
-from tests.scenes.staging import Heard, heard, settings
+from tests.scenes.staging import Heard, heard, settings, whole
 from tests.strict.chain import plain
 from tests.strict.witness import Witness
 
@@ -68,9 +68,10 @@ class House:
     _tickets: int = 0
 
     def config(self, change: Change = same) -> Config:
-        """One cloud upstream for every dialect, SQLite state in the folder."""
+        """One cloud upstream for every dialect, SQLite state in the folder. What is shown is the
+        whole history, unless `change` says otherwise: what is asked of most is how it reads."""
         url = f"sqlite://{self.folder}/transom.db"
-        return change(replace(settings(self.upstream.url), state_url=url))
+        return change(whole(replace(settings(self.upstream.url), state_url=url)))
 
     async def open(self, change: Change = same) -> None:
         """Start the node, or another one after it; what it remembers is on disk alone."""

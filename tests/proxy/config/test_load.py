@@ -149,6 +149,7 @@ refused = "No."
                 (Also("lap*", "<file>", "</file>"),),
             ),
             Egress("observe"),
+            Minimality("off"),
             refusals=(RefusalRule("mail_*"), RefusalRule("*", True, "No.")),
         ),
         requests=(Rate(1, 1.0), Rate(2, 1.0)),

@@ -214,7 +214,7 @@ def test_faults_behind_what_passed_are_found() -> None:
     begun = dialect.known(first)
     assert begun is not None
     for wrong in (b'{"a":]', b"1 2]", b'"\xff"]', b"{}}", b'{}], "model": "n"'):
-        broken = begun.raw + wrong + b"}"
+        broken = bytes(begun.raw) + wrong + b"}"
         assert dialect.known(broken) is begun
         with pytest.raises(Malformed):
             read(broken, known=begun)
