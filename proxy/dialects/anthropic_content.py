@@ -131,9 +131,9 @@ def _block(node: Opened, notes: Notes) -> None:
         case "tool_use":
             _call(node, members, notes)
         case "tool_result" if not notes.spoken:
-            call = members.text("tool_use_id")
-            notes.half(call, node, members.get("content"), _RESULT)
-            _result(call, members, notes)
+            call, content = members.text("tool_use_id"), members.get("content")
+            notes.half(call, node, content, _RESULT)
+            _result(call, content, notes)
         case "tool_result":
             notes.unknown_at(node)
         case "thinking":
@@ -167,11 +167,10 @@ def _call(node: Opened, members: Fields, notes: Notes) -> None:
         notes.half(call, node, given, _CALLED, name=name)
 
 
-def _result(call: str, members: Fields, notes: Notes) -> None:
+def _result(call: str, content: Opened | None, notes: Notes) -> None:
     """A tool result: its string, or the text in its items."""
     notes.answers.append(call)
     notes.begin_result()
-    content = members.get("content")
     if content is None or content.value is None:
         return
     if isinstance(content.value, str):

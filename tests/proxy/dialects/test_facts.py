@@ -7,7 +7,8 @@ import threading
 from policies.conversation import Message, ToolCall, Unit
 from proxy.dialects.anthropic_messages import AnthropicMessages
 from proxy.dialects.facts import Facts, FactStore, Found, size
-from proxy.dialects.opened import Opened
+from proxy.dialects.notes import Notes
+from proxy.dialects.opened import Opened, opened
 from proxy.lazyjson import Node, read
 
 
@@ -136,3 +137,14 @@ def test_facts_show_no_text() -> None:
     facts = Facts("user", found=(Found(("content",), "what they wrote"),))
     assert "what they wrote" not in repr(facts)
     assert "15 characters" in repr(facts)
+
+
+def test_what_a_reader_holds_shows_no_text() -> None:
+    """A failure in the middle of a message prints what a reader has at hand, and none of it."""
+    node = read(b'{"m": {"role": "user", "content": "what they wrote"}}').root.child("m")
+    assert node is not None
+    message, notes = opened(node), Notes()
+    notes.text(message.fields().get("content") or message)
+    for thing in (message, message.fields(), message.get("content"), notes):
+        assert "wrote" not in repr(thing)
+    assert repr(message.get("content")) == "Opened(str at ('content',))"
