@@ -3,7 +3,6 @@
 Owns who is asked and with what. It must not know the client's socket or how an answer goes back.
 """
 
-import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
@@ -11,15 +10,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from policies.conversation import Conversation, Piece
-from policies.decision import Decision, Final, Leg
-from policies.notices import words
+from policies.decision import Decision, Leg
 from policies.prove import Cleared, nothing_to_prove, unread
 from policies.refused_calls import denied
 from proxy import around
-from proxy.answer import Answer, Observer, made_here
+from proxy.answer import Answer, Observer
 from proxy.config import Config, UpstreamSettings
 from proxy.dialects import ALL, Dialect
 from proxy.door import Admitted, Door
+from proxy.ending import ended
 from proxy.endpoints import Treatment
 from proxy.errors import Refused
 from proxy.journal import Line
@@ -83,13 +82,13 @@ class Errand(Struct, frozen=True, eq=False):
         document, model = await self.house.workshop.apart.run(len(body), open_body, dialect, body)
         chosen = self._choose(model)
         lacks, leg = "", chosen.upstream.leg
-        if chosen.home_first and leg is Leg.CLOUD:
-            first = await self._stay().first(document, dialect, self._met)
-            if isinstance(first, Answer):
-                return first
-            lacks = first
-            self._choose(model)
         try:
+            if chosen.home_first and leg is Leg.CLOUD:
+                first = await self._stay().first(document, dialect, self._met_first)
+                if isinstance(first, Answer):
+                    return first
+                lacks = first
+                self._choose(model)
             return await self._outward(document, dialect, model, chosen, lacks)
         except Refused as no:
             stay = self._stay()
@@ -127,7 +126,7 @@ class Errand(Struct, frozen=True, eq=False):
             await self.house.owner.decided(self.case, outgoing.decision, self.house.config.policies)
         self._heed(outgoing.decision)
         if (final := outgoing.decision.final) is not None and outgoing.conversation is not None:
-            return self._answered(final, document, outgoing.conversation)
+            return ended(final, document, outgoing.conversation, self.line.request)
         if lacks and lacks != DOWN:
             await self.house.owner.escalated(self.case, lacks)
         parcel = outgoing.cleared or outgoing.body or b""
@@ -146,16 +145,24 @@ class Errand(Struct, frozen=True, eq=False):
         self.line.know(session=self.house.session(self.admitted, conversation))
         if self._asks_model and not again:
             await self.house.owner.pace(self.case, self.house.config)
-        marks = self.house.hearth.marks
-        # Another node that shares the state may have written marks where this one can as well.
-        if self.case.leg == Leg.CLOUD and (marks.any or self.house.config.home is not None):
+        if self.case.leg == Leg.CLOUD:
             await self._may_leave(conversation)
+
+    async def _met_first(self, conversation: Conversation) -> None:
+        """The same of a conversation that home is asked about before any cloud."""
+        await self._met(conversation)
+        # What has to stay is remembered as such, also where home would have been asked anyway.
+        await self._may_leave(conversation)
 
     async def _may_leave(self, conversation: Conversation) -> None:
         """Raises `Refused("home-only")` for a conversation that holds what home has answered."""
+        marks = self.house.hearth.marks
+        # Another node that shares the state may have written marks where this one can as well.
+        if not marks.any and self.house.config.home is None:
+            return
         session = str(self.line.fields.get("session", ""))
         try:
-            held = await self.house.hearth.marks.holds(self.admitted.client, session, conversation)
+            held = await marks.holds(self.admitted.client, session, conversation)
         except StateError as error:
             # SECURITY: marks that cannot be read may be there.
             raise Refused("home-only") from error
@@ -194,18 +201,6 @@ class Errand(Struct, frozen=True, eq=False):
         dropping = drop_undeclared_call(dialect, declared, stream=stream, told=dropped)
         return replace(answer, filters=(dropping,))
 
-    def _answered(self, final: Final, document: Document, conversation: Conversation) -> Answer:
-        """The answer that is given in place of a model's; nobody is asked."""
-        headers, body = ALL[conversation.dialect].final(
-            words(final.code, final.facts),
-            model=conversation.model,
-            stream=conversation.stream,
-            key=self.line.request.removeprefix("req_"),
-            now=int(time.time()),
-            asked=document,
-        )
-        return made_here(headers, body)
-
     async def _bare(self) -> Answer:
         """No body comes with it; headers, ids and the query are read all the same."""
         upstream = self._choose("").upstream
@@ -216,6 +211,7 @@ class Errand(Struct, frozen=True, eq=False):
 
     def _heed(self, decision: Decision) -> None:
         """Write down what was decided; a refusal ends the errand."""
+        self.case.decided = True
         self.line.decided(decision)
         if (no := decision.refusal) is not None:
             raise Refused(no.code, findings=no.findings, **no.facts)

@@ -42,12 +42,13 @@ _WINDOW: Final = 600.0
 @dataclass(slots=True)
 class Case:
     """What is known of one request. `again`: it is a re-post. `tainted`: there is third-party text
-    in its conversation."""
+    in its conversation. `decided`: what was decided for a cloud is written down."""
 
     line: Line
     conversation: Conversation | None = None
     again: bool = False
     tainted: bool = False
+    decided: bool = False
 
     @property
     def leg(self) -> str:

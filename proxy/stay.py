@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from policies.conversation import Conversation
-from policies.decision import Leg
+from policies.decision import Decision, Leg
 from policies.wording import at_home
 from proxy.answer import Answer
 from proxy.config import Config, UpstreamSettings
 from proxy.dialects import Dialect
 from proxy.door import Admitted
+from proxy.ending import ended
 from proxy.endpoints import Treatment
 from proxy.errors import Refused
 from proxy.home_only import HomeOnly
@@ -90,10 +91,13 @@ class Stay:
         await self.owner.diverted(self.case, no)
         self.case.line.diverted(no, upstream.name)
         outgoing = await self._prepared(document, dialect)
-        body = outgoing.body or document.body
-        if self.admitted.match.endpoint.treatment is Treatment.COUNT:
-            return await self.hearth.home.count(dialect, body)
+        await self._heed(outgoing.decision, no)
         talk = self.case.conversation or look(dialect, document)
+        if (final := outgoing.decision.final) is not None:
+            return ended(final, document, talk, self.case.line.request)
+        body = outgoing.body or document.body
+        if not self._asks_model:
+            return await self.hearth.home.count(dialect, body)
         await _kept(self.hearth.marks.hold(self.admitted.client, self._session, talk))
         asked = self._asked(upstream, document, dialect, body, talk, no)
         return await self.hearth.home.answer(asked)
@@ -112,10 +116,13 @@ class Stay:
             return DOWN
         self.case.line.know(leg=Leg.LOCAL.value, upstream=upstream.name)
         outgoing = await self._prepared(document, dialect, met)
-        body, home = outgoing.body or document.body, self.hearth.home
-        if self.admitted.match.endpoint.treatment is Treatment.COUNT:
-            return await home.count(dialect, body)
         talk = self.case.conversation or look(dialect, document)
+        if (final := outgoing.decision.final) is not None:
+            await self._heed(outgoing.decision, None)
+            return ended(final, document, talk, self.case.line.request)
+        body, home = outgoing.body or document.body, self.hearth.home
+        if not self._asks_model:
+            return await home.count(dialect, body)
         asked = self._asked(upstream, document, dialect, body, talk, None)
         if lacks := await home.lacks(asked):
             return lacks
@@ -123,8 +130,19 @@ class Stay:
             answer = await home.answer(asked)
         except Refused as no:
             return no.code
-        await self.owner.decided(self.case, outgoing.decision, self.config.policies)
+        await self._heed(outgoing.decision, None)
         return answer
+
+    async def _heed(self, decision: Decision, no: Refused | None) -> None:
+        """Write down what was decided about a request that stays; `no`: why it has to."""
+        line, first = self.case.line, not self.case.decided
+        if first and self._asks_model:
+            await self.owner.decided(self.case, decision, self.config.policies)
+        if first:
+            line.decided(decision)
+        line.know(frames=len(decision.frames))
+        if no is not None and decision.final is None and not decision.stops:
+            line.know(notice=no.code)
 
     async def _prepared(
         self,

@@ -15,6 +15,7 @@ from proxy.dialects.finals import LINES
 from proxy.state.base import StateError
 from tests.scenes.hearth import Home, at_home, lines, ollama, words
 from tests.scenes.talk import request
+from tests.strict.plot import pixel
 
 SECRET = nsec()
 CANARY = "Canary from home: the vault stands behind the third door."
@@ -156,4 +157,61 @@ async def test_an_answer_that_nobody_heard_to_its_end_is_kept_too() -> None:
         stage.home.script = ollama(words())
         answer = await stage.post("/v1/messages", body(user(f"It said:\n{CANARY}")))
         assert answer.headers["x-transom-notice"] == "home-only"
+        assert stage.upstream.accepted == 0
+
+
+def looping(rounds: int) -> dict[str, Any]:
+    """A turn of so many rounds."""
+    talk = [user("Go on.")]
+    for number in range(rounds):
+        name = f"toolu_{number}"
+        call = {"type": "tool_use", "id": name, "name": "read", "input": {"n": number}}
+        result = {"type": "tool_result", "tool_use_id": name, "content": f"Found {number}."}
+        talk += [{"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]
+    return {**body(*talk), "tools": [{"name": "read", "input_schema": {"type": "object"}}]}
+
+
+@pytest.mark.parametrize("prefer", ["cloud", "local"])
+async def test_what_stays_at_home_is_bounded_and_counted_like_all_else(prefer: str) -> None:
+    """A loop ends there too, without a model; what home is asked stands in frames; each request
+    counts once, whatever kept it home."""
+
+    def short(config: Config) -> Config:
+        policies = config.policies
+        limits = replace(policies.limits, max_turns=4)
+        return replace(config, policies=replace(policies, limits=limits))
+
+    async with at_home(words(CANARY), change=short, prefer=prefer) as stage:
+        await stage.post("/v1/messages", body(*BLOCKED), NAMED)
+        answer = await stage.post("/v1/messages", looping(2), NAMED)
+        assert answer.headers["x-transom-leg"] == "local"
+        results = [each for each in stage.asked[-1]["messages"] if each["role"] == "tool"]
+        assert all(each["content"].startswith("[Data envelope") for each in results)
+        assert len(results) == 2
+        await stage.post("/v1/messages", looping(4), NAMED)
+        assert "tools" not in stage.asked[-1]
+        asked = len(stage.asked)
+        answer = await stage.post("/v1/messages", looping(5), NAMED)
+        assert (answer.status, answer.headers["x-transom-notice"]) == (200, "turn-limit")
+        assert "x-transom-leg" not in answer.headers
+        assert (len(stage.asked), stage.upstream.accepted) == (asked, 0)
+        await stage.node.parts.owner.recorder.flush()
+        counters = await stage.node.parts.store.counters()
+    assert counters["requests"] == 4
+    assert counters["frames"] == 4
+    assert stage.events("request")[1]["frames"] == 2
+
+
+async def test_home_first_keeps_what_it_answers_in_a_talk_that_must_stay() -> None:
+    """Home would have been asked anyway; what it says in such a talk stays all the same."""
+    data = {"type": "base64", "media_type": "image/png", "data": pixel()}
+    picture = {"role": "user", "content": [{"type": "image", "source": data}]}
+    async with at_home(words("Nothing to say about it."), prefer="local") as stage:
+        answer = await stage.post("/v1/messages", body(*BLOCKED, model("So."), picture), NAMED)
+        assert answer.headers["x-transom-notice"] == "egress-blocked"
+        stage.home.script = ollama(words(CANARY))
+        answer = await stage.post("/v1/messages", body(user("Where is it?")), NAMED)
+        assert answer.headers["x-transom-notice"] == "home-only"
+        answer = await stage.post("/v1/messages", body(user(CANARY), model("So."), picture))
+        assert answer.headers["x-transom-leg"] == "local"
         assert stage.upstream.accepted == 0
