@@ -17,7 +17,7 @@ from bench import figures, growth, nginx, nodes, requests, results, streams
 from bench.plan import CLIENTS, Plan, asked
 from bench.processes import Server, server
 
-STARTS = 3
+STARTS = 5
 START_BAR = 1.0  # seconds
 
 
@@ -55,9 +55,11 @@ def _servers(stack: ExitStack, folder: Path, plan: Plan, processes: Processes) -
     commands |= {
         way: nodes.serve(way, upstream.url, folder) for way in plan.ways if way in nodes.OURS
     }
-    for way in [way for way in commands for _ in range(STARTS)]:
-        with server(way, commands[way], folder) as once:
-            processes.starts[way].append(once.started)
+    for turn in range(STARTS + 1):
+        for way, command in commands.items():
+            with server(way, command, folder) as once:
+                if turn:  # the first start writes byte code, as an installation does
+                    processes.starts[way].append(once.started)
     running = {way: stack.enter_context(server(way, commands[way], folder)) for way in commands}
     if "nginx" in plan.ways:
         running["nginx"] = stack.enter_context(nginx.running(upstream.url, folder))

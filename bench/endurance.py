@@ -84,6 +84,7 @@ async def _streams(one: Server, count: int, pace: int) -> client.Streams:
 async def _few(servers: dict[str, Server]) -> list[Row]:
     whole: dict[str, list[float]] = {mode: [] for mode in MODES}
     after: dict[str, list[float]] = {mode: [] for mode in MODES}
+    late: dict[str, list[float]] = {mode: [] for mode in MODES}
     for turn in range(ROUNDS + 1):
         for mode in MODES if turn % 2 else reversed(MODES):
             figures.say(f"{FEW} streams, {mode}")
@@ -91,16 +92,29 @@ async def _few(servers: dict[str, Server]) -> list[Row]:
             if turn:  # the first round is there to warm up
                 whole[mode].append(statistics.median(took.whole))
                 after[mode].append(statistics.median(took.after))
+                late[mode] += took.delays
     title = f"{FEW} streams of {EVENTS} events at {FEW_PACE} ms"
     return [
-        (
-            f"{title}, {mode}{part}",
-            f"{took[mode][-1]:.2f} s, {figures.ratio(took[mode], took['direct']):.3f} × direct",
-            "≤ 1.05" if mode in nodes.OURS else "",
-        )
-        for part, took in (("", whole), (", from the first byte", after))
-        for mode in MODES
+        *(
+            (
+                f"{title}, {mode}{part}",
+                f"{took[mode][-1]:.2f} s, {figures.ratio(took[mode], took['direct']):.3f} × direct",
+                "≤ 1.05" if mode in nodes.OURS else "",
+            )
+            for part, took in (("", whole), (", from the first byte", after))
+            for mode in MODES
+        ),
+        *_delays(title, late),
     ]
+
+
+def _delays(title: str, late: dict[str, list[float]]) -> list[Row]:
+    """How long events were on their way from the upstream to the client, all of them alike."""
+    rows: list[Row] = []
+    for mode, took in late.items():
+        usual, worst = statistics.median(took) * 1000, figures.quantile(took, 0.99) * 1000
+        rows.append((f"{title}, {mode}, each", f"p50 {usual:.1f} ms, p99 {worst:.1f} ms", ""))
+    return rows
 
 
 async def _many(servers: dict[str, Server]) -> list[Row]:

@@ -81,6 +81,8 @@ def child(name: str, command: Sequence[str], folder: Path, ready: Ready) -> Iter
     """Run `command` until the block ends. `SystemExit` with its words if it does not listen."""
     log = folder / f"{name}-{time.monotonic_ns()}.log"
     environ = {k: v for k, v in os.environ.items() if not k.startswith("TRANSOM_")}
+    # As after an installation: modules are read as byte code, which the first start writes.
+    environ.pop("PYTHONDONTWRITEBYTECODE", None)
     environ["XDG_STATE_HOME"] = str(folder / f"{name}-state")
     begun = time.monotonic()
     with log.open("wb") as stderr:
