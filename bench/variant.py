@@ -20,7 +20,7 @@ from aiohttp import StreamReader
 from aiohttp.client_proto import ResponseHandler
 from aiohttp.web_protocol import RequestHandler
 
-from proxy import cli, early, incoming, journal, serve
+from proxy import cli, incoming, journal, serve
 from proxy.connector import Connector
 from proxy.owner import Owner
 
@@ -145,7 +145,7 @@ def _uvloop() -> None:
 
 
 def _pools() -> None:
-    _replace(early, "share_memory", lambda: None)
+    _replace(serve, "share_memory", lambda: None)
 
 
 def _nobody_told() -> None:

@@ -58,6 +58,7 @@ class Parts:
     owner: Owner
     hearth: Hearth
     turns: Turns
+    screen: Build
 
     def house(self, config: Config) -> House:
         """What requests are served with under `config`."""
@@ -102,7 +103,8 @@ class Node:
         Returns the settings that wait for a restart."""
         old = self.config
         if config.secrets_dir != old.secrets_dir:
-            fresh, stale = SecretsDir(config.secrets_dir, tell=_skipped), self.parts.secrets
+            stale, build = self.parts.secrets, self.parts.screen
+            fresh = SecretsDir(config.secrets_dir, build=build, tell=_skipped)
             await fresh.start()
             self.parts.secrets = fresh
             await stale.close()
@@ -153,6 +155,7 @@ async def running(
             owner,
             hearth,
             Turns(),
+            screen,
         )
         stack.push_async_callback(_close_secrets, parts)
         gateway = Gateway(parts.house(config), new_id=_request_id, clock=time.monotonic)

@@ -25,7 +25,7 @@ from proxy.notify import notify
 from proxy.problems import Invalid
 from proxy.routes import choose
 from proxy.secrets_dir import Build
-from proxy.server import CannotListen, run, settle
+from proxy.server import CannotListen, run, settle, share_memory
 from proxy.state import StateRefused
 
 FINE, WRONG = 0, 2
@@ -40,6 +40,7 @@ def serve(
     when it cannot start."""
     logs.set_up(sys.stderr)
     os.umask(0o077)
+    share_memory()
     try:
         asyncio.run(_serve(config, reload, screen, os.environ))
     except (CannotListen, StateRefused) as trouble:

@@ -6,6 +6,7 @@ means: that is the handler's. Nothing here reads a configuration.
 
 import asyncio
 import contextlib
+import ctypes
 import gc
 import signal
 import socket
@@ -30,12 +31,14 @@ __all__ = [
     "read_body",
     "run",
     "settle",
+    "share_memory",
 ]
 
 DRAIN_SECONDS: Final = 30.0
 _BACKLOG: Final = 1024
 _STEP: Final = 0.05
 _YOUNG: Final = 50_000
+_M_ARENA_MAX: Final = -8  # malloc.h
 
 
 class CannotListen(Exception):
@@ -142,6 +145,14 @@ async def _reload_when(again: asyncio.Event, reload: Callable[[], Awaitable[None
         await again.wait()
         again.clear()
         await reload()
+
+
+def share_memory() -> None:
+    """Before any thread starts: all of them take memory from one pool, so that what one has freed
+    the others use. glibc gives each a pool of its own, which matters little to threads that take
+    turns anyway. Measured with tool results of 1 MB: 245 MB with many pools, 211 MB with one."""
+    if hasattr(c := ctypes.CDLL(None), "mallopt"):  # glibc alone
+        c.mallopt(_M_ARENA_MAX, 1)
 
 
 def settle() -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import re2
 
 if TYPE_CHECKING:
-    import hyperscan  # noqa: F401
+    import hyperscan
 
 Hit = tuple[int, int]
 """Number of the pattern, offset behind the last byte of the instance."""
@@ -71,18 +71,34 @@ class Engine(Protocol):
         least one of any other that occurs."""
         ...
 
+    def packed(self) -> bytes:
+        """What `build` makes the same engine of at once; empty where there is no such thing."""
+        ...
+
 
 class Vectorscan:
-    """All patterns in one pass at memory speed. Raises `ImportError` or the library's own error
-    where it is missing or refuses this processor."""
+    """All patterns in one pass at memory speed. `packed`: what an engine for these patterns has
+    packed. Raises `ImportError` or the library's own error where it is missing or refuses this
+    processor, or these bytes."""
 
     name = "hyperscan"
 
-    def __init__(self, patterns: Sequence[Pattern]) -> None:
+    def __init__(self, patterns: Sequence[Pattern], packed: bytes = b"") -> None:
         import hyperscan
 
-        self._database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
-        self._database.compile(
+        self._database = (
+            hyperscan.loadb(packed, hyperscan.HS_MODE_BLOCK) if packed else self._compiled(patterns)
+        )
+        # Working memory: each is lent to one scan at a time, whatever its thread.
+        self._first = hyperscan.Scratch(self._database)
+        self._free: deque[hyperscan.Scratch] = deque()
+
+    @staticmethod
+    def _compiled(patterns: Sequence[Pattern]) -> "hyperscan.Database":
+        import hyperscan
+
+        database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
+        database.compile(
             expressions=[pattern.bounded for pattern in patterns],
             ids=list(range(len(patterns))),
             elements=len(patterns),
@@ -91,9 +107,13 @@ class Vectorscan:
                 for pattern in patterns
             ],
         )
-        # Working memory: each is lent to one scan at a time, whatever its thread.
-        self._first = hyperscan.Scratch(self._database)
-        self._free: deque[hyperscan.Scratch] = deque()
+        return database
+
+    def packed(self) -> bytes:
+        """The database as bytes, for this version of the library and this processor."""
+        import hyperscan
+
+        return hyperscan.dumpb(self._database)
 
     def anchors(self, data: bytes) -> list[Hit]:
         hits: list[Hit] = []
@@ -148,6 +168,10 @@ class AhoCorasick:
                     break
         return hits
 
+    def packed(self) -> bytes:
+        """Nothing: this one is built in no time."""
+        return b""
+
 
 def linear(expression: bytes, memory: int = 1 << 23) -> "re2._Regexp":
     """An expression over bytes whose searches cost no more than their text is long. `memory`: bytes
@@ -160,18 +184,20 @@ def linear(expression: bytes, memory: int = 1 << 23) -> "re2._Regexp":
     return re2.compile(expression, options)
 
 
-def build(patterns: Sequence[Pattern]) -> Engine:
-    """The fastest engine that proves itself here: it has to find every pattern with a text."""
+def build(patterns: Sequence[Pattern], packed: bytes = b"") -> Engine:
+    """The fastest engine that proves itself here: it has to find every pattern with a text.
+    `packed`: what an engine of the same patterns has packed, if there is one."""
     try:
         import hyperscan
     except ImportError:
         return AhoCorasick(patterns)
-    try:
-        engine = Vectorscan(patterns)
+    for known in dict.fromkeys((packed, b"")):
+        try:
+            engine = Vectorscan(patterns, known)
+        except hyperscan.error:
+            continue
         if _finds_all(engine, patterns):
             return engine
-    except hyperscan.error:
-        pass
     return AhoCorasick(patterns)
 
 

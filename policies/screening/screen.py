@@ -41,12 +41,27 @@ _SMALL, _BATCH = 2048, 1 << 16
 _TELLING = ("seed", "mnemonic", "recovery", "wallet", "passphrase", "bip39")
 
 
-@cache
-def shipped() -> tuple[bytes, Tools]:
-    """What comes with Transom, compiled, and a digest of it. Immutable."""
+Shipped = tuple[bytes, Tools]
+
+
+def compiled(packed: Mapping[str, bytes] = MappingProxyType({})) -> Shipped:
+    """What comes with Transom, compiled, and a digest of it. Immutable. `packed`: what `pack` gave
+    in another process of this very version."""
     rules = load()
     shape = [(r.id, r.anchors, r.then, r.trigger, r.pattern.pattern, r.check) for r in rules]
-    return hashlib.sha256(repr(shape).encode()).digest(), Tools(Sentry(rules), Words.load())
+    mark = hashlib.sha256(repr(shape).encode()).digest()
+    return mark, Tools(Sentry(rules, packed=packed), Words.load())
+
+
+def pack() -> dict[str, bytes]:
+    """What takes long to compile, compiled."""
+    return Sentry(load()).packed()
+
+
+@cache
+def shipped() -> Shipped:
+    """`compiled`, once for the process."""
+    return compiled()
 
 
 Suspect = tuple[Strand, bytes, Signs]
@@ -64,10 +79,13 @@ class Screen:
     sieve: Sieve = field(repr=False)
 
     @classmethod
-    def build(cls, deny: Mapping[str, bytes] = MappingProxyType({})) -> "Screen":
-        """Compile the contents of the secret files, by name; the rules once for the process, which
-        takes some 0.3 s. Not for an event loop. Raises `ValueError` for a broken rule."""
-        mark, tools = shipped()
+    def build(
+        cls, deny: Mapping[str, bytes] = MappingProxyType({}), rules: Shipped | None = None
+    ) -> "Screen":
+        """Compile the contents of the secret files, by name. `rules`: those that are compiled
+        already; else it is done once for the process, which takes some 0.3 s. Not for an event
+        loop. Raises `ValueError` for a broken rule."""
+        mark, tools = rules or shipped()
         version = hashlib.sha256(mark)
         for content in sorted({hashlib.sha256(text).digest() for text in deny.values()}):
             version.update(content)

@@ -8,6 +8,7 @@ hold.
 from collections.abc import Collection, Mapping, Sequence, Set
 from copy import copy
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from policies.screening.corpus import Corpus
 from policies.screening.engine import Pattern, build
@@ -139,9 +140,15 @@ _QUIET = frozenset({*_ALONE, "label", "far"})
 
 
 class Sentry:
-    """The tests, compiled. Immutable; may be used from several threads at once."""
+    """The tests, compiled. Immutable; may be used from several threads at once. `packed`: what a
+    sentry for the same rules has packed."""
 
-    def __init__(self, rules: Sequence[Rule], denied: Corpus | None = None) -> None:
+    def __init__(
+        self,
+        rules: Sequence[Rule],
+        denied: Corpus | None = None,
+        packed: Mapping[str, bytes] = MappingProxyType({}),
+    ) -> None:
         anchors = [(rule, pattern, behind) for rule in rules for pattern, behind in rule.patterns()]
         self._rules = [(rule, behind) for rule, _, behind in anchors]
         # Those of one kind are compiled in a third of the time one by one.
@@ -151,18 +158,31 @@ class Sentry:
             for each in (_ESCAPES if name == "escape" else (expression,))
         ]
         self._names = [name for name, _ in gates]
-        self._first = build([pattern for _, pattern, _ in anchors])
+        self._first = build([pattern for _, pattern, _ in anchors], packed.get("first", b""))
         self._denied = denied
         self._gates = build(
-            [Pattern(then=JOINT), *(Pattern(then=expression, once=True) for _, expression in gates)]
+            [
+                Pattern(then=JOINT),
+                *(Pattern(then=expression, once=True) for _, expression in gates),
+            ],
+            packed.get("gates", b""),
         )
         self._after = {
             name: (
-                build([Pattern(then=then, once=True) for then in tests.values()]),
+                build(
+                    [Pattern(then=then, once=True) for then in tests.values()],
+                    packed.get(name, b""),
+                ),
                 tuple(tests),
             )
             for name, tests in AFTER.items()
         }
+
+    def packed(self) -> dict[str, bytes]:
+        """What the same is made of in another process, at once."""
+        engines = {name: engine for name, (engine, _) in self._after.items()}
+        engines |= {"first": self._first, "gates": self._gates}
+        return {name: engine.packed() for name, engine in engines.items()}
 
     def denying(self, texts: Collection[bytes]) -> "Sentry":
         """The same tests, with another deny corpus."""
