@@ -78,11 +78,29 @@ def test_an_engine_that_cannot_be_built_is_not_used(monkeypatch):
     """What the library refuses, the other engine does."""
     import hyperscan
 
-    def refuse(self, literals):
+    def refuse(self, patterns, packed):
         raise hyperscan.error("no such processor")
 
     monkeypatch.setattr(Vectorscan, "__init__", refuse)
     assert engine.build(PATTERNS).name == "ahocorasick"
+
+
+def test_a_packed_engine_is_the_same(both):
+    """In no time, also in another process; the plain one has nothing to pack."""
+    fast, plain = both
+    again = engine.build(PATTERNS, fast.packed())
+    data = b"\n".join(pattern.instance for pattern in PATTERNS if pattern.text) + b"\\u0041 %41"
+    assert again.packed() == fast.packed()
+    assert sorted(again.anchors(data)) == sorted(fast.anchors(data)) != []
+    assert plain.packed() == b""
+
+
+@pytest.mark.parametrize("packed", [b"no engine", Vectorscan([Pattern(b"other")]).packed()])
+def test_what_was_packed_wrong_is_compiled_here(packed):
+    """Bytes that are no engine, and one that does not find what is looked for."""
+    made = engine.build([Pattern(b"deny-me")], packed)
+    assert made.name == "hyperscan"
+    assert made.anchors(b"do deny-me") == [(0, 10)]
 
 
 def test_texts_with_zero_bytes_are_whole(both):
