@@ -59,9 +59,10 @@ class Desk:
 
     async def ack(self, asked: Facts) -> Facts:
         """Acknowledge the notice with the number `id`."""
+        number = _number(asked.get("id"))
         try:
             await self._recorder.flush()
-            return {"ok": await self._store.ack(int(_number(asked.get("id"))))}
+            return {"ok": number.is_integer() and await self._store.ack(int(number))}
         except StateError:
             return _FAILED
 
@@ -134,6 +135,7 @@ def _time(at: float) -> str:
 
 
 def _number(value: object) -> float:
-    if isinstance(value, int | float) and 0 <= value < 1e15:
+    # `True` is a number to Python, and none that anybody meant.
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e15:
         return float(value)
     return 0.0
