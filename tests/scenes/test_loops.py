@@ -33,7 +33,7 @@ from proxy.demo.vendors import (
 from proxy.demo.vendors.plan import Call, Plan
 from tests.policies.test_loops import letters
 from tests.scenes.bodies import PATHS
-from tests.scenes.staging import Heard, Stage, echo, staged
+from tests.scenes.staging import Heard, Stage, echo, staged, whole
 from tests.scenes.turns import TURNS, Rounds, one
 from tests.strict.anthropic_rules import faults
 
@@ -112,8 +112,9 @@ async def test_a_loop_is_told_then_answered_without_tools_then_not_by_a_model(
 
 @DIALECTS
 async def test_a_note_stays_where_it_stood(dialect: str) -> None:
-    """What was sent before is the beginning of what is sent next, also in the next turn."""
-    async with staged() as stage:
+    """What was sent before is the beginning of what is sent next, also in the next turn, where the
+    whole history is shown."""
+    async with staged(change=whole) as stage:
         for count in range(4, 9):
             await post(stage, dialect, letters("a" * count))
         body = TURNS[dialect](letters("a" * 8))
