@@ -4,7 +4,7 @@ Owns which pieces are opened, what is remembered as clean and how findings becom
 must not know how secrets are recognised, nor any dialect.
 """
 
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import sha256
@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from policies.conversation import Address, Piece, Strand
 from policies.decision import Allow, BlockFallBackLocal, EgressVerdict, Finding, Screened
-from policies.screening import AMBIGUOUS, Own, Screen, contents, place
+from policies.screening import AMBIGUOUS, Own, Screen, Suspects, place
 
 FAILED = "screen-failed"
 """The kind of a finding that says that the screen itself failed on a piece."""
@@ -27,6 +27,8 @@ _T = TypeVar("_T")
 Strands = tuple[Strand, ...]
 Opened = tuple[Address, Strands]
 Marks = Sequence[tuple[bytes, Screen | Own]]
+Seam = tuple[bytes, int, int]
+"""Mark, numbers of the first piece and of the last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +69,15 @@ def screen_outbound(
         for number, piece in _but(pieces, skipped)
         if (each := _readers(piece, screen, own, known))
     }
-    strands = {number: pieces[number].strands() for number in readers}
+    seams = list(_seams(pieces, screen.version, known, skipped))
+    strands = {number: pieces[number].strands() for number in _wanted(readers, seams)}
     opened = {n: strands[n] for n, marks in readers.items() if marks[0][1] is screen}
+    suspects = _suspects(screen, own, strands, opened, seams, readers)
     findings = list(beside)
     clean: list[bytes] = []
     for mark, found in (
-        *_alone(pieces, readers, strands),
-        *_together(pieces, screen, known, opened, skipped),
+        *_alone(pieces, readers, strands, suspects),
+        *_together(pieces, screen, seams, strands, suspects),
     ):
         findings += found
         if not found:
@@ -111,16 +115,46 @@ def _readers(
     return readers
 
 
+def _wanted(readers: Iterable[int], seams: Sequence[Seam]) -> list[int]:
+    """Numbers of the pieces that are looked into."""
+    met = (number for _, first, right in seams for number in range(first, right + 1))
+    return sorted({*readers, *met})
+
+
+def _suspects(
+    screen: Screen,
+    own: Own | None,
+    strands: Mapping[int, Strands],
+    opened: Mapping[int, Strands],
+    seams: Sequence[Seam],
+    readers: Mapping[int, Marks],
+) -> Suspects:
+    """What has to be read by itself: all pieces are gone over as one first."""
+    sought = own if any(isinstance(marks[-1][1], Own) for marks in readers.values()) else None
+    look = partial(screen.suspects, strands, opened, [seam[1:] for seam in seams], sought)
+    everything = Suspects(dict.fromkeys(opened), set(range(len(seams))), own is not None)
+    suspects = _tried(look, everything)
+    others = [strands[number] for number in readers if number not in opened]
+    if sought is not None and others and not suspects.own:
+        suspects.own = _tried(partial(sought.may_stand_in, others), True)
+    return suspects
+
+
 def _alone(
-    pieces: Sequence[Piece], readers: Mapping[int, Marks], strands: Mapping[int, Strands]
+    pieces: Sequence[Piece],
+    readers: Mapping[int, Marks],
+    strands: Mapping[int, Strands],
+    suspects: Suspects,
 ) -> Iterator[tuple[bytes, tuple[Finding, ...]]]:
     """What each reader finds in each of the pieces, with the mark to remember."""
-    suspects = _suspects(readers, strands)
     for number, marks in readers.items():
         for mark, reader in marks:
             found: tuple[Finding, ...] = ()
-            if (number, mark) in suspects:
-                read = partial(reader.findings, strands[number], suspects[number, mark])
+            if isinstance(reader, Own):
+                if suspects.own:
+                    found = _guarded(pieces[number], partial(reader.findings, strands[number]))
+            elif number in suspects.alone:
+                read = partial(reader.findings, strands[number], suspects.alone[number])
                 found = _guarded(pieces[number], read)
             yield mark, found
 
@@ -128,56 +162,17 @@ def _alone(
 def _together(
     pieces: Sequence[Piece],
     screen: Screen,
-    known: Container[bytes],
-    opened: Mapping[int, Strands],
-    skipped: tuple[int, int],
+    seams: Sequence[Seam],
+    strands: Mapping[int, Strands],
+    suspects: Suspects,
 ) -> Iterator[tuple[bytes, tuple[Finding, ...]]]:
     """The same for what goes across the ends of messages."""
-    seams = list(_seams(pieces, screen.version, known, skipped))
-    around = {
-        number: opened.get(number) or pieces[number].strands()
-        for number in sorted({n for _, first, right in seams for n in range(first, right + 1)})
-    }
-    suspects = _meeting(screen, seams, around)
     for at, (mark, first, right) in enumerate(seams):
         found: tuple[Finding, ...] = ()
-        if at in suspects:
-            before = [strand for left in range(first, right) for strand in around[left]]
-            found = _guarded(pieces[right], partial(screen.seam, before, around[right]))
+        if at in suspects.seams:
+            before = [strand for left in range(first, right) for strand in strands[left]]
+            found = _guarded(pieces[right], partial(screen.seam, before, strands[right]))
         yield mark, found
-
-
-def _suspects(
-    readers: Mapping[int, Marks], strands: Mapping[int, Strands]
-) -> dict[tuple[int, bytes], Set[int] | None]:
-    """Number and mark of what has to be read by itself, with the strands that have to: all pieces
-    are gone over as one first."""
-    suspects: dict[tuple[int, bytes], Set[int] | None] = {}
-    for kind in (Screen, Own):
-        tasks = [
-            (number, mark, reader)
-            for number, marks in readers.items()
-            for mark, reader in marks
-            if isinstance(reader, kind)
-        ]
-        for _, _, reader in tasks[:1]:
-            look = partial(reader.suspects, [strands[number] for number, _, _ in tasks])
-            everything: dict[int, set[int] | None] = dict.fromkeys(range(len(tasks)))
-            for at, those in _tried(look, everything).items():
-                suspects[tasks[at][:2]] = those
-    return suspects
-
-
-def _meeting(
-    screen: Screen, seams: Sequence[tuple[bytes, int, int]], around: Mapping[int, Strands]
-) -> set[int]:
-    """Which of the seams have to be read by themselves."""
-    parts = {number: contents(strands) for number, strands in around.items()}
-    pairs = [
-        ([text for left in range(first, right) for text in parts[left]], parts[right])
-        for _, first, right in seams
-    ]
-    return _tried(partial(screen.meeting, pairs), set(range(len(pairs))))
 
 
 def _opened(

@@ -12,12 +12,13 @@ from typing import Final
 import ahocorasick_rs
 
 from policies.screening.engine import Engine, Pattern, build
-from policies.screening.mending import BETWEEN_PARTS
 
 FEW: Final = 4000
 """Texts up to which the engine is built in about half a second."""
 BETWEEN: Final = b" \t\r\n\"'`,+\\"
 """What stands between the halves of a text that was broken over lines or put together by code."""
+SQUEEZED: Final = BETWEEN + b"\0"
+"""The same, and what stands between texts that are looked at together."""
 _ODD: Final = 12
 """Characters from which on no ordinary words side by side make a text by chance; shorter ones need
 a digit."""
@@ -31,8 +32,10 @@ class Corpus:
     """Texts of eight bytes or more, compiled. Immutable; may be used from any number of threads."""
 
     _search: "_Few | _Many" = field(repr=False)
-    marked: bool
-    """One of them holds the mark that stands between parts; others never go across it."""
+    longest: int
+    """Bytes of the longest of them."""
+    reach: int
+    """The same for those that are not found in what is `SQUEEZED`; 0 if there is none."""
 
     @classmethod
     def of(cls, texts: Collection[bytes]) -> "Corpus | None":
@@ -41,8 +44,9 @@ class Corpus:
         wanted |= {bare for text in wanted if _is_odd(bare := text.translate(None, BETWEEN))}
         if not wanted:
             return None
-        marked = any(BETWEEN_PARTS.encode() in text for text in wanted)
-        return cls(_Few.of(wanted) if len(wanted) <= FEW else _Many.of(wanted), marked)
+        search = _Few.of(wanted) if len(wanted) <= FEW else _Many.of(wanted)
+        apart = (len(text) for text in wanted if not _is_found_squeezed(text, wanted))
+        return cls(search, max(map(len, wanted)), max(apart, default=0))
 
     def in_(self, data: bytes) -> bool:
         """Whether one of them stands in `data`, whole or with breaks in it."""
@@ -51,11 +55,23 @@ class Corpus:
         bare = data.translate(None, BETWEEN)
         return len(bare) < len(data) and any(map(_is_odd, self._search.found(bare)))
 
+    def met(self, data: bytes, squeezed: bytes) -> bool:
+        """Whether one may stand in one of the texts that `data` holds, or in several: all in which
+        one stands, and more. `squeezed`: what is left of all texts without `SQUEEZED`."""
+        if any(map(_is_odd, self._search.found(squeezed))):
+            return True
+        return self.reach > 0 and any(True for _ in self._search.found(data))
+
 
 def _is_odd(text: bytes) -> bool:
     """Whether ordinary words that run together never spell it."""
     size = len(text)
     return size >= _ODD or (size >= _SHORTEST and len(text.translate(None, _DIGITS)) < size)
+
+
+def _is_found_squeezed(text: bytes, wanted: Container[bytes]) -> bool:
+    squeezed = text.translate(None, SQUEEZED)
+    return squeezed in wanted and _is_odd(squeezed)
 
 
 @dataclass(frozen=True, slots=True)

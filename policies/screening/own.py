@@ -39,12 +39,11 @@ class Own:
         corpus = Corpus.of(wanted)
         return cls(digest, corpus) if corpus else None
 
-    def suspects(self, pieces: Sequence[Sequence[Strand]]) -> dict[int, set[int] | None]:
-        """Numbers of the pieces in which `findings` may find something."""
-        texts = [strand.text for piece in pieces for strand in piece]
-        return dict.fromkeys(range(len(pieces))) if self._in(_APART.join(texts)) else {}
+    def may_stand_in(self, pieces: Sequence[Sequence[Strand]]) -> bool:
+        """Whether `findings` may find something in one of the pieces."""
+        return self._in(_APART.join([strand.text for piece in pieces for strand in piece]))
 
-    def findings(self, strands: Sequence[Strand], _: object = None) -> tuple[Finding, ...]:
+    def findings(self, strands: Sequence[Strand]) -> tuple[Finding, ...]:
         """Where one of them stands in the strings and keys of a piece."""
         if not self._in(_APART.join([strand.text for strand in strands])):
             return ()

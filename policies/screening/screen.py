@@ -6,9 +6,7 @@ values stay in here.
 """
 
 import hashlib
-from bisect import bisect_right
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cache
 from types import MappingProxyType
@@ -18,24 +16,27 @@ from policies.decision import Finding
 from policies.screening.deny import literals
 from policies.screening.exempt import Fields, is_content
 from policies.screening.mending import BETWEEN_PARTS
+from policies.screening.own import Own
+from policies.screening.parts import (
+    SEAM,
+    SHORTEST,
+    WORDS_SEAM,
+    contents,
+    crossing,
+    meeting,
+    spaced,
+)
 from policies.screening.places import place, place_of_key
 from policies.screening.reading import AMBIGUOUS, Kind, Reading, Tools
 from policies.screening.rules import load
 from policies.screening.sieve import APART, Sieve
+from policies.screening.sifting import ACROSS, Suspects, look_over
 from policies.screening.signs import Sentry, Signs
 from policies.screening.words import Words
 from policies.screening.work import Exhausted, Work
 
-SEAM = 1024
-"""Characters on each side of a seam that may be halves of one secret."""
-WORDS_SEAM = 640
-"""The same for a seed, whose words and what stands between them are short."""
-
-ACROSS = -1
-"""Stands for what goes across several strands, among the numbers of strands."""
-
-_SHORTEST, _SHORT = 8, 12
-"""Characters below which nothing is a secret, and below which only the deny corpus speaks."""
+_SHORT = 12
+"""Characters below which only the deny corpus speaks."""
 _SMALL, _BATCH = 2048, 1 << 16
 """Strings up to the first many characters are looked at together, the second many at a time."""
 _TELLING = ("seed", "mnemonic", "recovery", "wallet", "passphrase", "bip39")
@@ -94,39 +95,18 @@ class Screen:
             version.digest()[:16], replace(tools, sentry=sentry), Sieve.of(sentry, tools.words)
         )
 
-    def suspects(self, pieces: Sequence[Sequence[Strand]]) -> dict[int, set[int] | None]:
-        """Numbers of the pieces in which `findings` may find something, and of the strands there in
-        which it may, `ACROSS` for several at once. For many pieces this is a fraction of the work.
-        """
-        texts: list[str] = []
-        begins: list[int] = []
-        found: defaultdict[int, set[int]] = defaultdict(set)
-        edges = _Edges()
-        for number, piece in enumerate(pieces):
-            begins.append(len(texts))
-            texts += [strand.text for strand in piece]
-            parts = contents(piece)
-            if len(parts) > 1:
-                edges.add(number, *_parted(parts))
-            keys = [strand.text for strand in piece if strand.is_key]
-            if "data" in keys:
-                # A field beside it may say what it has to be.
-                found[number].update(n for n, strand in enumerate(piece) if not strand.is_key)
-            edges.add(number, "".join(keys), BETWEEN_PARTS.join(keys), "")
-        for at in self.sieve.kept(texts):
-            number = bisect_right(begins, at) - 1
-            found[number].add(at - begins[number])
-        for number in edges.kept(self.sieve):
-            found[number].add(ACROSS)
-        return dict(found)
-
-    def meeting(self, pairs: Sequence[tuple[Sequence[str], Sequence[str]]]) -> set[int]:
-        """Numbers of the pairs across which `seam` may find something: the texts of what comes
-        before and after."""
-        edges = _Edges()
-        for number, (before, after) in enumerate(pairs):
-            edges.add(number, *self._met(before, after))
-        return edges.kept(self.sieve)
+    def suspects(
+        self,
+        pieces: Mapping[int, Sequence[Strand]],
+        read: Collection[int],
+        seams: Sequence[tuple[int, int]] = (),
+        own: Own | None = None,
+    ) -> Suspects:
+        """What of the `pieces`, by their numbers in a body, `findings` and `seam` may find
+        something in, each by itself: of those to `read`, and of `seams`, first and last piece of
+        each, which may be others. For many pieces this is a fraction of the work. `own`:
+        credentials of which it says whether one may stand in any piece that is read."""
+        return look_over(self.sieve, pieces, read, seams, own.corpus if own else None)
 
     def findings(
         self, strands: Iterable[Strand], suspects: Set[int] | None = None
@@ -156,11 +136,13 @@ class Screen:
     def seam(self, before: Sequence[Strand], after: Sequence[Strand]) -> tuple[Finding, ...]:
         """What stands across the end of one message, or of several short ones, and the start of the
         next."""
-        whole, parted, spaced = self._met(contents(before), contents(after))
-        kinds = self._across(whole, spaced) | self._across(parted, "")
+        met = meeting(contents(before), contents(after))
+        whole, marked = met.crossing
+        worded = self.tools.words.meet(met.left, met.right)
+        both = f"{met.words} {met.right[:WORDS_SEAM]}" if worded else ""
+        kinds = self._across(whole, both) | self._across(marked, "")
         if kinds:
-            ending, left, right = _ends(contents(before), contents(after))
-            for text, words in ((left, _apart(ending)), (right, right)):
+            for text, words in ((met.left, met.words), (met.right, met.right)):
                 kinds -= {kind for kind in self._across(text, words) if kind[1] != AMBIGUOUS}
         at = place(after[0].address[:2]) if after else ""
         return tuple(Finding(kind, at, family) for kind, family in sorted(kinds))
@@ -177,7 +159,7 @@ class Screen:
                 if signs is not None or fields.media(strand):
                     yield strand, data, signs or self.tools.sentry.look(data)
                 continue
-            if length >= _SHORTEST:
+            if length >= SHORTEST:
                 batch.append(strand)
                 size += length
             if size > _BATCH:
@@ -216,19 +198,12 @@ class Screen:
         return reading.kinds
 
     def _joined(self, parts: Sequence[str]) -> set[Kind]:
-        whole, parted, spaced = _parted(parts)
-        return self._across(whole, spaced) | self._across(parted, "")
+        whole, marked = crossing(parts, SEAM)
+        return self._across(whole, spaced(parts)) | self._across(marked, "")
 
-    def _met(self, before: Sequence[str], after: Sequence[str]) -> tuple[str, str, str]:
-        """The same for two messages, of which the ends that meet count."""
-        ending, left, right = _ends(before, after)
-        meet = self.tools.words.meet(left, right)
-        spaced = f"{_apart(ending)} {right[:WORDS_SEAM]}" if meet else ""
-        return left + right, BETWEEN_PARTS.join((*ending, right))[-2 * SEAM :], spaced
-
-    def _across(self, text: str, spaced: str) -> set[Kind]:
-        """Kinds that are sure of themselves, in `text`, and seeds in `spaced`."""
-        data, worded = text.encode(errors="replace"), spaced.encode(errors="replace")
+    def _across(self, text: str, words: str) -> set[Kind]:
+        """Kinds that are sure of themselves, in `text`, and seeds in `words`."""
+        data, worded = text.encode(errors="replace"), words.encode(errors="replace")
         signs = self.tools.sentry.anchors(data)
         worded_too = bool(worded) and self.tools.words.may_hold(worded, ("far",))
         if not (signs.hits or signs.denied or worded_too):
@@ -248,66 +223,6 @@ def _tells(strand: Strand) -> bool:
     if strand.is_key or not isinstance(step, str):
         return False
     return any(word in step.lower() for word in _TELLING)
-
-
-def _halves(text: str, size: int) -> str:
-    """A text, or where it is long its two ends, which nothing holds together."""
-    return text if len(text) <= 2 * size else f"{text[:size]}\n\0\n{text[-size:]}"
-
-
-def contents(strands: Iterable[Strand]) -> list[str]:
-    """The texts of which one secret may have several."""
-    return [strand.text for strand in strands if is_content(strand)]
-
-
-def _parted(parts: Sequence[str]) -> tuple[str, str, str]:
-    """Texts as one, as one with marks between them, and with blanks for words."""
-    halves = [_halves(part, SEAM) for part in parts]
-    spaced = " ".join(_halves(part, WORDS_SEAM) for part in parts)
-    return "".join(halves), BETWEEN_PARTS.join(halves), spaced
-
-
-def _ends(before: Sequence[str], after: Sequence[str]) -> tuple[list[str], str, str]:
-    """The last texts of the one, these as one, and the start of the other."""
-    ending = list(_start(reversed(before)))
-    ending.reverse()
-    return ending, "".join(ending)[-SEAM:], "".join(_start(after))[:SEAM]
-
-
-def _apart(ending: Sequence[str]) -> str:
-    return " ".join(ending)[-WORDS_SEAM:]
-
-
-class _Edges:
-    """Texts that go across the ends of others, each with the number of its owner."""
-
-    def __init__(self) -> None:
-        self._owners: list[int] = []
-        self._whole: list[str] = []
-        self._parted: list[str] = []
-        self._spaced: list[str] = []
-
-    def add(self, owner: int, whole: str, parted: str, spaced: str) -> None:
-        self._owners.append(owner)
-        self._whole.append(whole)
-        self._parted.append(parted)
-        self._spaced.append(spaced)
-
-    def kept(self, sieve: Sieve) -> set[int]:
-        """The owners of which something has to be looked at."""
-        kept = sieve.across(self._whole, marked=False)
-        kept |= sieve.across(self._parted, marked=True)
-        return {self._owners[number] for number in kept | sieve.spoken(self._spaced)}
-
-
-def _start(texts: Iterable[str]) -> Iterator[str]:
-    """As many of the texts as a seam needs."""
-    room = SEAM
-    for text in texts:
-        if room <= 0:
-            return
-        yield text
-        room -= len(text)
 
 
 def _common(strands: Sequence[Strand]) -> tuple[str | int, ...]:

@@ -1,31 +1,55 @@
 """Which of many texts need a reading at all: one pass over all of them, side by side.
 
-Owns the passes over whole requests. It must not know what a reading does. What it lets go is clean
-in the eyes of `Sentry.look` and `Words.may_hold`, which see one text at a time; what it keeps may
-be clean as well.
+Owns the passes over whole requests. It must not know what a reading does, nor whose texts they
+are. What it lets go is clean in the eyes of a reading, which sees one text at a time, or the ends
+of two; what it keeps may be clean as well.
 """
 
-from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import accumulate
 
 import re2
 
+from policies.screening.corpus import SQUEEZED, Corpus
 from policies.screening.engine import linear
-from policies.screening.signs import AFTER, FIRST, JOINT, Sentry, Signs
+from policies.screening.signs import AFTER, ALONE, FIRST, JOINT, Sentry
+from policies.screening.views import unescaped
 from policies.screening.words import Words
+from policies.screening.work import Exhausted, Work
 
 APART = "\n\0\n"
-"""Stands between texts that are looked at together: nothing that is looked for goes across."""
+"""Stands between texts that are looked at together: nothing but words goes across."""
+_GAP = len(APART)
 _CHUNK = 1 << 17
 _MEMORY = 1 << 26
+_BACK = 2048
+"""Characters of what came before that a chunk begins with: words may go on from there."""
+_EDGE = 4096
+"""Bytes from either end of a text in which something may begin that has a part in another."""
+LEVELS = 3
+"""Escapes are undone this many times."""
 _LONG, _STRIDE = 1000, 25
 _IN_RUN = bytes(1 if chr(code).isalnum() or code in b"+/_-" else 0 for code in range(128)) + bytes(
     128
 )
+_ESCAPED = {"escape", *ALONE, "far"}
+"""All that may be seen in a text of which only its escapes have to be looked at."""
 _OF_RUN = b"\1" * (_LONG // _STRIDE - 1)
+
+
+@dataclass(slots=True)
+class Sifted:
+    """Numbers of what has to be looked at by itself: texts in `kept`, edges in `edges`. `open`:
+    texts that may hold a part of what stands in their neighbours as well. `own`: one of the
+    credentials may stand somewhere."""
+
+    kept: set[int] = field(default_factory=set)
+    open: set[int] = field(default_factory=set)
+    edges: set[int] = field(default_factory=set)
+    own: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,43 +68,213 @@ class Sieve:
         """With every test that `sentry` makes."""
         return cls(sentry, words, *_compiled())
 
-    def kept(self, texts: Sequence[str]) -> set[int]:
-        """Numbers of the texts that need a look of their own."""
-        kept: set[int] = set()
-        for first, chunk in _chunks(texts):
-            kept.update(first + number for number in self._kept(chunk))
-        return kept
+    @property
+    def reach(self) -> int:
+        """Bytes of the longest denied value that is looked for in edges."""
+        return self.sentry.denied.reach if self.sentry.denied else 0
 
-    def across(self, texts: Sequence[str], *, marked: bool) -> set[int]:
-        """The same for texts of which only anchors and the deny corpus count. `marked`: they hold
-        parts that have been read, with marks between them."""
-        look = self.sentry.ruled if marked and not self.sentry.marked else self.sentry.anchors
-        kept: set[int] = set()
-        for first, chunk in _chunks(texts):
-            data, ends = _joined(chunk)
-            kept.update(first + number for number in _anchored(look(data), ends))
-        return kept
+    def sift(
+        self, texts: Sequence[str], edges: Sequence[str] = (), own: Corpus | None = None
+    ) -> Sifted:
+        """Go over `texts`, of which neighbours may be parts of one secret, and over `edges`, where
+        ends of texts meet: only what has an anchor counts there, and what the deny corpus does not
+        find in `texts`. `own`: credentials to look for in the texts."""
+        sifted = Sifted()
+        denied, credentials = _Sought(self.sentry.denied), _Sought(own)
+        for joined in _joined(texts):
+            self._anchored(joined, sifted)
+            self._worded(joined, sifted)
+            self._tested(joined, sifted)
+            bare = joined.fresh.translate(None, SQUEEZED) if denied.corpus or own else b""
+            if denied.corpus and denied.meet(joined.data, bare):
+                # A value may have parts in any of them, or in those before.
+                sifted.kept.update(joined.where(denied.corpus.in_, joined.all))
+                sifted.open.update(range(joined.last + 1))
+            sifted.own = sifted.own or credentials.meet(joined.data, bare)
+        if edges:
+            self._edged(_Joined(edges), sifted)
+        return sifted
 
-    def spoken(self, texts: Sequence[str]) -> set[int]:
-        """The same for texts of which only words count."""
-        kept: set[int] = set()
-        for first, chunk in _chunks(texts):
-            data, ends = _joined(chunk)
-            kept.update(first + number for number in self._worded(data, ends))
-        return kept
+    def remaining(self, texts: Mapping[int, str]) -> set[int]:
+        """Numbers of the `texts` that still need a reading once escapes are undone: the others have
+        nothing else to be looked at, and what they say without is clean."""
+        left: set[int] = set()
+        for _ in range(LEVELS):
+            views: dict[int, str] = {}
+            for number, text in texts.items():
+                view = self._plain(text)
+                if view is None:
+                    left.add(number)
+                elif view:
+                    views[number] = view
+            numbers = list(views)
+            texts = {numbers[at]: views[numbers[at]] for at in self.sift(list(views.values())).kept}
+        return left.union(texts)
 
-    def _kept(self, texts: Sequence[str]) -> set[int]:
-        data, ends = _joined(texts)
-        kept = _anchored(self.sentry.anchors(data), ends).union(self._worded(data, ends))
-        plain = data.isascii() and b"\x1b" not in data
+    def _plain(self, text: str) -> str | None:
+        """The text without escapes, if these are all that calls for a reading."""
+        data = _encoded(text)
+        signs = self.sentry.look(data)
+        if signs.hits or signs.denied or signs.joints or not signs.seen <= _ESCAPED:
+            return None
+        if self.words.may_hold(data, signs.seen):
+            return None
+        try:
+            view, _ = unescaped(data, Work(len(data)))
+        except Exhausted:
+            return None
+        return view.decode(errors="replace")
+
+    def _anchored(self, joined: "_Joined", sifted: Sifted) -> None:
+        for _, at in self.sentry.ruled(joined.data).hits:
+            number = joined.number(at)
+            sifted.kept.add(number)
+            if joined.near_an_end(at):
+                sifted.open.add(number)
+
+    def _edged(self, joined: "_Joined", sifted: Sifted) -> None:
+        sifted.edges.update(joined.number(at) for _, at in self.sentry.ruled(joined.data).hits)
+        denied = self.sentry.denied
+        if denied and denied.reach and denied.in_(joined.data):
+            sifted.edges.update(range(joined.last + 1))
+
+    def _worded(self, joined: "_Joined", sifted: Sifted) -> None:
+        for start, end in self.words.stretches(joined.data):
+            numbers = joined.numbers(start, end)
+            sifted.kept.update(joined.where(self.words.latin_run, numbers))
+            sifted.open.update(numbers)
+        if self.words.far_run(joined.data):
+            sifted.kept.update(joined.where(self.words.far_run, joined.all))
+            sifted.open.update(joined.all)
+
+    def _tested(self, joined: "_Joined", sifted: Sifted) -> None:
+        plain = joined.plain and b"\x1b" not in joined.data
         for test in self.tests if plain else (*self.tests, self.foreign):
-            kept.update(_met(test.search, data, ends))
-        kept.update(_long(data, ends))
-        return kept
+            sifted.kept.update(joined.met(test.search))
+        sifted.kept.update(joined.long())
 
-    def _worded(self, data: bytes, ends: Sequence[int]) -> Iterator[int]:
-        for start, end in self.words.where(data):
-            yield from range(bisect_left(ends, start), min(bisect_left(ends, end) + 1, len(ends)))
+
+class _Sought:
+    """One search for a corpus, chunk by chunk, without what may stand between the halves of a text,
+    and without the ends of texts: what is met there may have its parts in several."""
+
+    def __init__(self, corpus: Corpus | None) -> None:
+        self.corpus = corpus
+        self._tail = b""
+
+    def meet(self, data: bytes, bare: bytes) -> bool:
+        if self.corpus is None:
+            return False
+        bare = self._tail + bare
+        self._tail = bare[-self.corpus.longest :]
+        return self.corpus.met(data, bare)
+
+
+class _Joined:
+    """Texts as one: `texts` from number `first` on, the first `old` of which were gone over."""
+
+    __slots__ = ("_ends", "_old", "_texts", "data", "first", "plain")
+
+    def __init__(self, texts: Sequence[str], first: int = 0, old: int = 0) -> None:
+        self._texts = texts
+        self._old = old
+        self.first = first
+        self.data = APART.join(texts).encode(errors="replace")
+        self.plain = self.data.isascii()
+        self._ends: list[int] = []
+
+    @property
+    def fresh(self) -> bytes:
+        """Without the texts that were gone over."""
+        return self.data[self.ends[self._old - 1] :] if self._old else self.data
+
+    @property
+    def ends(self) -> list[int]:
+        """Where each text ends, with what stands behind it."""
+        if not self._ends:
+            self._ends = _ends(self._texts if self.plain else list(map(_encoded, self._texts)))
+        return self._ends
+
+    @property
+    def last(self) -> int:
+        return self.first + len(self._texts) - 1
+
+    @property
+    def all(self) -> range:
+        return range(self.first, self.last + 1)
+
+    def number(self, at: int) -> int:
+        """Of the text that the byte at `at` is in, or is the one behind."""
+        return self.first + min(bisect_right(self.ends, at), len(self._texts) - 1)
+
+    def numbers(self, start: int, end: int) -> range:
+        """Of the texts that have a part between `start` and `end`."""
+        stop = min(bisect_left(self.ends, end) + 1, len(self._texts))
+        return range(self.first + bisect_right(self.ends, start), self.first + stop)
+
+    def near_an_end(self, at: int) -> bool:
+        ends = self.ends
+        index = min(bisect_right(ends, at), len(ends) - 1)
+        start = ends[index - 1] if index else 0
+        return at - start <= _EDGE or ends[index] - at <= _EDGE
+
+    def where(self, test: Callable[[bytes], bool], numbers: Iterable[int]) -> Iterator[int]:
+        """Those of the texts with these `numbers` that pass a test."""
+        return (n for n in numbers if test(_encoded(self._texts[n - self.first])))
+
+    def met(self, search: Callable[[bytes, int], "re2._Match | None"]) -> Iterator[int]:
+        """All texts that instances lie in, even in part: where one begins in another text, it may
+        hide one that does not."""
+        at = 0
+        while found := search(self.data, at):
+            numbers = self.numbers(found.start(), found.end())
+            yield from numbers
+            if numbers[-1] >= self.last:
+                return
+            at = self.ends[numbers[-1] - self.first]
+
+    def long(self) -> Iterator[int]:
+        """Where a run of a thousand characters may stand: all of those looked at are a part of
+        one."""
+        sample = self.data[::_STRIDE].translate(_IN_RUN)
+        at = sample.find(_OF_RUN)
+        while at >= 0:
+            number = self.number(at * _STRIDE)
+            yield number
+            if number >= self.last:
+                return
+            at = sample.find(_OF_RUN, self.ends[number - self.first] // _STRIDE + 1)
+
+
+def _joined(texts: Sequence[str]) -> Iterator[_Joined]:
+    """All of the texts, a chunk at a time; each but the first begins with the end of the last."""
+    first = size = 0
+    for number, length in enumerate(map(len, texts)):
+        size += length
+        if size > _CHUNK:
+            yield _chunk(texts, first, number + 1)
+            first, size = number + 1, 0
+    if first < len(texts):
+        yield _chunk(texts, first, len(texts))
+
+
+def _chunk(texts: Sequence[str], first: int, stop: int) -> _Joined:
+    back, room = first, _BACK
+    while back and room > 0:
+        back -= 1
+        room -= len(texts[back])
+    if back == first:
+        return _Joined(texts[first:stop], first)
+    old = texts[back][-_BACK:]
+    return _Joined([old, *texts[back + 1 : stop]], back, first - back)
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode(errors="replace")
+
+
+def _ends(parts: Sequence[str | bytes]) -> list[int]:
+    return list(accumulate(map(_GAP.__add__, map(len, parts))))
 
 
 @cache
@@ -97,58 +291,3 @@ def _compiled() -> tuple[tuple["re2._Regexp", ...], "re2._Regexp"]:
 
 def _any(expressions: Sequence[bytes]) -> "re2._Regexp":
     return linear(b"|".join(b"(?:%s)" % each for each in expressions), _MEMORY)
-
-
-def _chunks(texts: Sequence[str]) -> Iterator[tuple[int, Sequence[str]]]:
-    first = size = 0
-    for number, length in enumerate(map(len, texts)):
-        size += length
-        if size > _CHUNK:
-            yield first, texts[first : number + 1]
-            first, size = number + 1, 0
-    if first < len(texts):
-        yield first, texts[first:]
-
-
-def _joined(texts: Sequence[str]) -> tuple[bytes, list[int]]:
-    """All of the texts as one, and where each ends, with what stands behind it."""
-    data = APART.join(texts).encode(errors="replace")
-    parts: Sequence[str | bytes] = texts
-    if not data.isascii():
-        parts = [text.encode(errors="replace") for text in texts]
-    gap = len(APART)
-    return data, list(
-        accumulate(map(len, parts), lambda end, size: end + gap + size, initial=-gap)
-    )[1:]
-
-
-def _anchored(signs: Signs, ends: Sequence[int]) -> set[int]:
-    if signs.denied:
-        return set(range(len(ends)))
-    return {bisect_left(ends, at) for _, at in signs.hits}
-
-
-def _met(
-    search: Callable[[bytes, int], "re2._Match | None"], data: bytes, ends: Sequence[int]
-) -> Iterator[int]:
-    """All texts that instances lie in, even in part: where one begins in another text, it may hide
-    one that does not."""
-    at = 0
-    while found := search(data, at):
-        first, last = bisect_left(ends, found.start()), bisect_left(ends, found.end())
-        yield from range(first, min(last + 1, len(ends)))
-        if last >= len(ends) - 1:
-            return
-        at = ends[last] + 1
-
-
-def _long(data: bytes, ends: Sequence[int]) -> Iterator[int]:
-    """Where a run of a thousand characters may stand: all of those looked at are a part of one."""
-    sample = data[::_STRIDE].translate(_IN_RUN)
-    at = sample.find(_OF_RUN)
-    while at >= 0:
-        number = bisect_left(ends, at * _STRIDE)
-        yield number
-        if number >= len(ends) - 1:
-            return
-        at = sample.find(_OF_RUN, ends[number] // _STRIDE + 1)

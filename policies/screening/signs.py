@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping, Sequence, Set
 from copy import copy
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Final
 
 from policies.screening.corpus import Corpus
 from policies.screening.engine import Pattern, build
@@ -135,13 +136,14 @@ class Signs:
         return not self.seen.isdisjoint(_DECODED)
 
 
-_ALONE = ("run", "hex", "line", "hexish")
-_QUIET = frozenset({*_ALONE, "label", "far"})
+ALONE: Final = ("run", "hex", "line", "hexish")
+"""Signs that call for more tests, and for nothing else."""
+_QUIET = frozenset({*ALONE, "label", "far"})
 
 
 class Sentry:
-    """The tests, compiled. Immutable; may be used from several threads at once. `packed`: what a
-    sentry for the same rules has packed."""
+    """The tests, compiled. Immutable; may be used from several threads at once. `denied`: the deny
+    corpus, if there is anything in it. `packed`: what a sentry for the same rules has packed."""
 
     def __init__(
         self,
@@ -159,7 +161,7 @@ class Sentry:
         ]
         self._names = [name for name, _ in gates]
         self._first = build([pattern for _, pattern, _ in anchors], packed.get("first", b""))
-        self._denied = denied
+        self.denied = denied
         self._gates = build(
             [
                 Pattern(then=JOINT),
@@ -187,7 +189,7 @@ class Sentry:
     def denying(self, texts: Collection[bytes]) -> "Sentry":
         """The same tests, with another deny corpus."""
         other = copy(self)
-        other._denied = Corpus.of(texts)
+        other.denied = Corpus.of(texts)
         return other
 
     @property
@@ -198,13 +200,8 @@ class Sentry:
     def anchors(self, data: bytes) -> Signs:
         """Rules and deny corpus alone."""
         signs = self.ruled(data)
-        signs.denied = self._denied is not None and self._denied.in_(data)
+        signs.denied = self.denied is not None and self.denied.in_(data)
         return signs
-
-    @property
-    def marked(self) -> bool:
-        """The deny corpus has to be looked for across the marks between parts."""
-        return self._denied is not None and self._denied.marked
 
     def ruled(self, data: bytes) -> Signs:
         """Rules alone."""
@@ -225,7 +222,7 @@ class Sentry:
                 signs.joints.append(end)
         if b"\x1b" in data:
             seen.add("unseen")
-        for name in _ALONE:
+        for name in ALONE:
             if name in seen:
                 self._ask(name, data, seen)
         if not data.isascii():

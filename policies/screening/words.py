@@ -53,14 +53,16 @@ _TOKENS = re.compile(r"[^\W\d_]+")
 _FAR_ONLY = bytes(code if code >= 0x80 else 32 for code in range(256))
 _FAR_BLANKS = (b"\xe3\x80\x80", b"\xe3\x80\x81", b"\xe3\x83\xbb", b"\xef\xbc\x8c")
 """The blank, commas and the dot of the Far East in UTF-8."""
+_NOT_FAR = bytes(code for code in range(256) if code not in (0xE1, *range(0xE3, 0xEE)))
+"""All but the bytes one of which every word of the Far East has."""
 _RUN = bytes([1] * LENGTHS[0])
 
 
 @dataclass(frozen=True, slots=True)
 class Words:
     """Word lists, loaded. `tables`: language → word without accents → number in its list. `folded`:
-    the words of the Latin ones as `_folded` leaves them, `latin`: all of these; `far`: those of the
-    others in UTF-8."""
+    the words of the Latin ones as the function leaves them, `latin`: all of these; `far`: those of
+    the others in UTF-8."""
 
     tables: Mapping[str, Mapping[str, int]] = field(repr=False)
     folded: Mapping[str, frozenset[bytes]] = field(repr=False)
@@ -76,31 +78,39 @@ class Words:
             language: {word: n for n, word in enumerate(_bare("\n".join(words)).split("\n"))}
             for language, words in lists.items()
         }
-        folded = {
-            language: frozenset(_folded(_forms(lists[language]).encode()).split())
+        plain = {
+            language: frozenset(folded(_forms(lists[language]).encode()).split())
             for language in LATIN
         }
-        latin = frozenset().union(*folded.values())
+        latin = frozenset().union(*plain.values())
         far = frozenset(
             word for language in OTHER for word in _forms(lists[language]).encode().split(b"\n")
         )
-        return cls(tables, folded, latin, far, lists)
+        return cls(tables, plain, latin, far, lists)
 
     def may_hold(self, data: bytes, seen: Container[str]) -> bool:
         """Are there twelve words of any list in a row, or labels between them? `seen`: what the
         tests say of `data`."""
-        if "label" in seen or any(self._runs_in(part) for part in _slices(data)):
+        if "label" in seen:
             return True
-        return "far" in seen and not data.isascii() and _twelve(_far(data).split(), self.far)
+        return any(True for _ in self.stretches(data)) or ("far" in seen and self.far_run(data))
 
-    def where(self, data: bytes) -> Iterator[tuple[int, int]]:
-        """Stretches of `data` with twelve words of any list in a row."""
-        for start in range(0, max(1, len(data) - _OVERLAP), _SLICE):
+    def stretches(self, data: bytes) -> Iterator[tuple[int, int]]:
+        """Stretches of `data` that hold twelve words of any Latin list in a row."""
+        for start in _starts(data):
             stop = start + _SLICE + _OVERLAP
-            if self._runs_in(data[start:stop]):
+            if self.latin_run(data[start:stop]):
                 yield start, stop
-        if not data.isascii() and _twelve(_far(data).split(), self.far):
-            yield 0, len(data)
+
+    def latin_run(self, data: bytes) -> bool:
+        """Are there twelve words of any Latin list in a row?"""
+        return _twelve(folded(data).split(), self.latin)
+
+    def far_run(self, data: bytes) -> bool:
+        """Are there twelve words of the Far East in a row?"""
+        if data.isascii() or len(data.translate(None, _NOT_FAR)) < LENGTHS[0]:
+            return False
+        return _twelve(_far(data).split(), self.far)
 
     def meet(self, left: str, right: str) -> bool:
         """Whether `left` ends in a listed word and `right` begins with one: a run goes across."""
@@ -109,11 +119,8 @@ class Words:
         return self._listed(before, -1) and self._listed(after, 0)
 
     def _listed(self, data: bytes, at: int) -> bool:
-        latin, far = _folded(data).split(), _far(data).split()
+        latin, far = folded(data).split(), _far(data).split()
         return bool(latin and latin[at] in self.latin) or bool(far and far[at] in self.far)
-
-    def _runs_in(self, part: bytes) -> bool:
-        return _twelve(_folded(part).split(), self.latin)
 
     def findings(
         self,
@@ -139,7 +146,7 @@ class Words:
         found: set[str] = set()
         for part in _slices(data):
             work.spend("words", len(part))
-            words = _folded(part).split()
+            words = folded(part).split()
             if not _twelve(words, self.latin):
                 continue
             for language in LATIN:
@@ -191,12 +198,16 @@ def _forms(words: Sequence[str]) -> str:
     return "\n".join(unicodedata.normalize(form, text) for form in ("NFC", "NFKD"))
 
 
+def _starts(data: bytes) -> range:
+    return range(0, max(1, len(data) - _OVERLAP), _SLICE)
+
+
 def _slices(data: bytes) -> Iterator[bytes]:
-    for start in range(0, max(1, len(data) - _OVERLAP), _SLICE):
+    for start in _starts(data):
         yield data[start : start + _SLICE + _OVERLAP]
 
 
-def _folded(data: bytes) -> bytes:
+def folded(data: bytes) -> bytes:
     """Lower case, accents told from their letters no more, everything but letters a blank."""
     return data.translate(_LOWER, _MARK_BYTES)
 

@@ -73,7 +73,7 @@ def test_one_mark_stands_for_one_history(screen):
     assert len(whole) == 1
     opened.opened.clear()
     again = screen_outbound(messages(opened, *texts), screen, whole, past=(0, 2))
-    assert opened.opened == [("messages", 2), ("messages", 1)]
+    assert opened.opened == [("messages", 1), ("messages", 2)]
     assert (again.verdict, len(again.screened.digests)) == (Allow(), 3)
     for others in (("one", f"two {SECRET}", "three"), (SECRET, "two", "three")):
         other = screen_outbound(messages(opened, *others), screen, whole, past=(0, 2))
@@ -194,7 +194,7 @@ def test_a_screen_that_fails_is_ambiguous(screen, monkeypatch, method, error):
         raise error(SECRET)
 
     monkeypatch.setattr(Screen, method, fail)
-    monkeypatch.setattr(Screen, {"findings": "suspects", "seam": "meeting"}[method], fail)
+    monkeypatch.setattr(Screen, "suspects", fail)
     opened = Opened()
     pieces = messages(opened, "hello", "there")
     result = screen_outbound(pieces, screen, set())

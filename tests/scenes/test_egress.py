@@ -115,7 +115,7 @@ async def test_state_that_came_through_here_may_be_leaned_on(stream: bool) -> No
     "parts",
     [
         [(Screen, "findings"), (Screen, "suspects")],
-        [(Screen, "seam"), (Screen, "meeting")],
+        [(Screen, "seam"), (Screen, "suspects")],
         [(Reading, "read")],
     ],
 )

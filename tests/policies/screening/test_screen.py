@@ -1,5 +1,6 @@
 """The screen as a whole: places, keys, pieces of one secret in several strings, bounds."""
 
+from collections.abc import Mapping, Sequence, Set
 from itertools import pairwise
 
 import pytest
@@ -9,7 +10,7 @@ from mnemonic import Mnemonic
 
 from policies.conversation import Strand
 from policies.screening import AMBIGUOUS, Screen, rules
-from policies.screening.screen import SEAM
+from policies.screening.parts import SEAM
 from policies.screening.work import FACTOR, FLOOR, Work
 
 SECRET = "Zq7xW2pL9rTf"
@@ -256,21 +257,37 @@ def test_a_seam_reaches_as_far_as_a_secret_may(screen):
     assert screen.seam(before, after("and so on " * (SEAM // 10 + 1), text[20:])) == ()
 
 
+def sifted(screen: Screen, pieces: Sequence[Sequence[Strand]]) -> Mapping[int, Set[int] | None]:
+    """What of the pieces is suspicious, each by itself."""
+    return screen.suspects(dict(enumerate(pieces)), range(len(pieces))).alone
+
+
+def met(screen: Screen, pairs: Sequence[tuple[Sequence[str], Sequence[str]]]) -> Set[int]:
+    """Which pairs of messages, of these texts, have to be looked at where they meet."""
+    texts = [side for pair in pairs for side in pair]
+    pieces = {
+        number: [Strand(("messages", number, "content", n), text) for n, text in enumerate(parts)]
+        for number, parts in enumerate(texts)
+    }
+    seams = [(2 * at, 2 * at + 1) for at in range(len(pairs))]
+    return screen.suspects(pieces, range(len(pieces)), seams).seams
+
+
 def test_the_sieve_lets_go_what_is_clean_and_nothing_else(screen):
     """One among many texts, alone, across strings, keys and messages: what a reading of every one
     by itself finds is found, and ordinary text is not read again."""
     plain = [(Strand(("messages", n, "content"), f"line {n} of a text\n" * 9),) for n in range(40)]
-    assert screen.suspects(plain) == {}
-    assert screen.meeting([(["one text"], ["another text"])]) == set()
+    assert sifted(screen, plain) == {}
+    assert met(screen, [(["one text"], ["another text"])]) == set()
     held = SAMPLES["nsec"]
     at = ("messages", 40, "content")
     alone = (Strand(at, f"here: {held} there"),)
     split = (Strand((*at, 0, "text"), held[:30]), Strand((*at, 1, "text"), held[30:]))
-    kept = screen.suspects([*plain, alone, split, *plain])
+    kept = sifted(screen, [*plain, alone, split, *plain])
     assert set(kept) == {40, 41}
     assert screen.findings(alone, kept[40]) == screen.findings(alone) != ()
     assert screen.findings(split, kept[41]) == screen.findings(split) != ()
-    assert screen.meeting([(["a"], ["b"]), ([held[:30]], [held[30:]])]) == {1}
+    assert met(screen, [(["a"], ["b"]), ([held[:30]], [held[30:]])]) == {1}
 
 
 @pytest.mark.parametrize("language", ["english", "japanese"])
@@ -279,7 +296,7 @@ def test_the_sieve_keeps_words_of_a_list_wherever_they_stand(screen, language):
     words = Mnemonic(language).to_mnemonic(bytes(range(11, 27)))
     plain = [(Strand(("messages", n, "content"), f"line {n} of a text\n" * 9),) for n in range(9)]
     held = (Strand(("messages", 9, "content"), words),)
-    kept = screen.suspects([*plain, held, *plain])
+    kept = sifted(screen, [*plain, held, *plain])
     assert 9 in kept
     assert screen.findings(held, kept[9]) == screen.findings(held) != ()
 
@@ -288,9 +305,9 @@ def test_the_sieve_keeps_long_runs_and_goes_on_behind_them(screen):
     """Each of several, with ordinary text between them."""
     run, plain = "QUJD" * 1200, "one line of a text\n" * 400
     texts = [run, plain, run, plain, plain, run + " \\u0041 " + run, plain, plain]
-    kept = screen.suspects([(Strand(("messages", n), text),) for n, text in enumerate(texts)])
+    kept = sifted(screen, [(Strand(("messages", n), text),) for n, text in enumerate(texts)])
     assert {0, 2, 5} <= set(kept)
-    assert 7 not in screen.suspects([(Strand(("messages", 7), plain),)] * 8)
+    assert 7 not in sifted(screen, [(Strand(("messages", 7), plain),)] * 8)
 
 
 def test_the_sieve_keeps_all_beside_a_denied_value_or_a_field_of_data():
@@ -298,11 +315,11 @@ def test_the_sieve_keeps_all_beside_a_denied_value_or_a_field_of_data():
     be a picture, which the fields beside it explain."""
     denied = Screen.build({"a": b"what nobody may read at all"})
     texts = ["a line", "it says what nobody may read at all, here"]
-    assert 1 in denied.suspects([(Strand(("m", n), text),) for n, text in enumerate(texts)])
+    assert 1 in sifted(denied, [(Strand(("m", n), text),) for n, text in enumerate(texts)])
     piece = (
         Strand(("m", "data"), "data", is_key=True),
         Strand(("m", "data"), "a line"),
         Strand(("m", "type"), "type", is_key=True),
         Strand(("m", "type"), "image/png"),
     )
-    assert denied.suspects([piece]) == {0: {1, 3}}
+    assert sifted(denied, [piece]) == {0: {1}}

@@ -1,0 +1,113 @@
+"""Texts that go across the ends of strings: of the parts of one piece, and of two messages.
+
+Owns what counts as a part, and how much of it may belong to what stands beside it. It must not
+know what is looked for.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from policies.conversation import Strand
+from policies.screening.exempt import is_content
+from policies.screening.mending import BETWEEN_PARTS
+
+SEAM = 1024
+"""Characters on each side of a seam that may be halves of one secret."""
+WORDS_SEAM = 640
+"""The same for a seed, whose words and what stands between them are short."""
+SHORTEST = 8
+"""Characters below which nothing is a secret."""
+
+
+class Sorted(NamedTuple):
+    """The strings of a piece by what they may be a part of: `contents` and `keys` each of one that
+    was split, `others` of none; those too short are left out."""
+
+    contents: list[str]
+    keys: list[str]
+    others: list[str]
+
+
+def sort_out(strands: Iterable[Strand]) -> Sorted:
+    """Each string of a piece where it belongs."""
+    contents, keys, others = list[str](), list[str](), list[str]()
+    for strand in strands:
+        if strand.is_key:
+            keys.append(strand.text)
+        elif is_content(strand):
+            contents.append(strand.text)
+        elif len(strand.text) >= SHORTEST:
+            others.append(strand.text)
+    return Sorted(contents, keys, others)
+
+
+def contents(strands: Iterable[Strand]) -> list[str]:
+    """The texts of which one secret may have several."""
+    return [strand.text for strand in strands if is_content(strand)]
+
+
+def outer(parts: Sequence[str], size: int, *, start: bool) -> list[str]:
+    """The last `size` characters of the parts, behind the first ones if something else meets their
+    `start`."""
+    ending = list(enough(reversed(parts), size))
+    ending.reverse()
+    ending[:1] = [text[-size:] for text in ending[:1]]
+    if not start:
+        return ending
+    return [*(text[:size] for text in enough(parts, size)), *ending]
+
+
+def halves(text: str, size: int) -> str:
+    """A text, or where it is long its two ends, which nothing holds together."""
+    return text if len(text) <= 2 * size else f"{text[:size]}\n\0\n{text[-size:]}"
+
+
+def crossing(parts: Iterable[str], size: int) -> tuple[str, str]:
+    """Texts as one, and as one with marks between them; of long ones `size` characters at each
+    end."""
+    ends = [halves(part, size) for part in parts]
+    return "".join(ends), BETWEEN_PARTS.join(ends)
+
+
+def spaced(parts: Iterable[str]) -> str:
+    """Texts as one with blanks for words."""
+    return " ".join(halves(part, WORDS_SEAM) for part in parts)
+
+
+class Meeting(NamedTuple):
+    """Two messages where they meet: `ending`, the last texts of the one, these as one (`left`), and
+    the start of the other (`right`)."""
+
+    ending: list[str]
+    left: str
+    right: str
+    size: int
+
+    @property
+    def crossing(self) -> tuple[str, str]:
+        """Both as one, and with marks between the parts."""
+        marked = BETWEEN_PARTS.join((*self.ending, self.right))
+        return self.left + self.right, marked[-2 * self.size :]
+
+    @property
+    def words(self) -> str:
+        """The end of the one with blanks between its parts."""
+        return " ".join(self.ending)[-WORDS_SEAM:]
+
+
+def meeting(before: Sequence[str], after: Sequence[str], size: int = SEAM) -> Meeting:
+    """What meets where the texts of one message follow those of another, `size` characters of
+    each."""
+    ending = list(enough(reversed(before), size))
+    ending.reverse()
+    return Meeting(ending, "".join(ending)[-size:], "".join(enough(after, size))[:size], size)
+
+
+def enough(texts: Iterable[str], size: int) -> Iterator[str]:
+    """As many of the texts as `size` characters need."""
+    room = size
+    for text in texts:
+        if room <= 0:
+            return
+        yield text
+        room -= len(text)

@@ -1,0 +1,140 @@
+"""Which strings of a request need a reading: all its pieces are laid side by side and sifted.
+
+Owns the order in which they lie, so that parts of one secret are neighbours, and whose string a
+hit is. It must not know what the sieve looks for.
+"""
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, field
+
+from policies.conversation import Strand
+from policies.screening.corpus import Corpus
+from policies.screening.mending import BETWEEN_PARTS
+from policies.screening.parts import SEAM, Sorted, crossing, meeting, outer, sort_out
+from policies.screening.sieve import Sieve
+
+ACROSS = -1
+"""Stands for what goes across several strands, among the numbers of strands."""
+WIDEST = 384
+"""Bytes, at most, of an anchor with what the engine wants to see behind it."""
+
+Pieces = Mapping[int, Sequence[Strand]]
+Seams = Sequence[tuple[int, int]]
+
+
+@dataclass(slots=True)
+class Suspects:
+    """`alone`: number of a piece → numbers of its strands that need a reading, `ACROSS` for several
+    at once, or None for all. `seams`: numbers of those that need one. `own`: one of the credentials
+    may stand somewhere."""
+
+    alone: dict[int, Set[int] | None] = field(default_factory=dict)
+    seams: Set[int] = field(default_factory=set)
+    own: bool = False
+
+
+def look_over(
+    sieve: Sieve, pieces: Pieces, read: Collection[int], seams: Seams, own: Corpus | None
+) -> Suspects:
+    """See `Screen.suspects`."""
+    row = _Row({number: sort_out(pieces[number]) for number in sorted(pieces)})
+    width = min(SEAM, max(WIDEST, sieve.reach))
+    row.lay_contents(frozenset(read), {right for _, right in seams}, width)
+    row.lay_seams(seams, width)
+    row.lay_rest(read)
+    sifted = sieve.sift(row.texts, row.edges, own)
+    found = {number: _pictures(pieces[number], row.parts[number]) for number in read}
+    kept = {at: row.texts[at] for at in sifted.kept}
+    for number, texts in row.holders(sieve.remaining(kept)).items():
+        if number in found:
+            strands = enumerate(pieces[number])
+            found[number] |= {at for at, strand in strands if strand.text in texts}
+    crossed = {number for at in sifted.edges for number in row.edge_owners[at]}
+    open_ = row.holders(sifted.open).keys()
+    for number in read:
+        if number in crossed or (number in open_ and row.is_parted(number)):
+            found[number].add(ACROSS)
+    met = {
+        at
+        for at, (first, right) in enumerate(seams)
+        if ~at in crossed or not open_.isdisjoint(range(first, right + 1))
+    }
+    return Suspects({number: those for number, those in found.items() if those}, met, sifted.own)
+
+
+def _pictures(strands: Sequence[Strand], parts: Sorted) -> set[int]:
+    """Values of fields `data`: a field beside it may say what it has to be."""
+    if "data" not in parts.keys:
+        return set()
+    return {
+        at
+        for at, strand in enumerate(strands)
+        if not strand.is_key and strand.address and strand.address[-1] == "data"
+    }
+
+
+class _Row:
+    """`texts`: the contents of all pieces in their order, so that neighbours are neighbours here;
+    behind them keys, once for those that pieces have in common, and what is by itself.
+    `edges`: where contents, keys and messages meet; `edge_owners`: numbers of pieces, and of seams
+    as `~n`."""
+
+    def __init__(self, parts: Mapping[int, Sorted]) -> None:
+        self.parts = parts
+        self.texts: list[str] = []
+        self.edges: list[str] = []
+        self.edge_owners: list[Sequence[int]] = []
+        self._begins: list[int] = []
+        self._owners: list[Sequence[int]] = []
+
+    def lay_contents(self, read: Set[int], rights: Set[int], width: int) -> None:
+        """Those of pieces that are not read are there for their ends."""
+        for number, parts in self.parts.items():
+            texts = parts.contents
+            if number in read:
+                self._add((number,), texts)
+                if len(texts) > 1:
+                    self._edge((number,), crossing(texts, width))
+            else:
+                self._add((number,), outer(texts, SEAM, start=number in rights))
+
+    def lay_seams(self, seams: Seams, width: int) -> None:
+        """Where messages meet."""
+        for at, (first, right) in enumerate(seams):
+            before = [text for left in range(first, right) for text in self.parts[left].contents]
+            self._edge((~at,), meeting(before, self.parts[right].contents, width).crossing)
+
+    def lay_rest(self, read: Iterable[int]) -> None:
+        """Keys, and what has no parts."""
+        keyed: defaultdict[tuple[str, ...], list[int]] = defaultdict(list)
+        for number in read:
+            parts = self.parts[number]
+            keyed[tuple(parts.keys)].append(number)
+            self._add((number,), parts.others)
+        for keys, numbers in keyed.items():
+            self._add(numbers, keys)
+            self._edge(numbers, ("".join(keys), BETWEEN_PARTS.join(keys)))
+
+    def is_parted(self, number: int) -> bool:
+        """Whether a piece has parts that one secret may go across."""
+        return len(self.parts[number].contents) > 1 or len(self.parts[number].keys) > 1
+
+    def holders(self, numbers: Iterable[int]) -> dict[int, set[str]]:
+        """Pieces → which of the texts with these `numbers` they hold."""
+        found: defaultdict[int, set[str]] = defaultdict(set)
+        for number in numbers:
+            for owner in self._owners[bisect_right(self._begins, number) - 1]:
+                found[owner].add(self.texts[number])
+        return found
+
+    def _add(self, owners: Sequence[int], texts: Sequence[str]) -> None:
+        if texts:
+            self._begins.append(len(self.texts))
+            self._owners.append(owners)
+            self.texts += texts
+
+    def _edge(self, owners: Sequence[int], both: tuple[str, str]) -> None:
+        self.edges += both
+        self.edge_owners += (owners, owners)
