@@ -18,7 +18,7 @@ from policies.screening.engine import linear
 from policies.screening.signs import AFTER, ALONE, FIRST, JOINT, Sentry
 from policies.screening.views import unescaped
 from policies.screening.words import Words
-from policies.screening.work import Exhausted, Work
+from policies.screening.work import Work
 
 APART = "\n\0\n"
 """Stands between texts that are looked at together: nothing but words goes across."""
@@ -119,10 +119,7 @@ class Sieve:
             return None
         if self.words.may_hold(data, signs.seen):
             return None
-        try:
-            view, _ = unescaped(data, Work(len(data)))
-        except Exhausted:
-            return None
+        view, _ = unescaped(data, Work(len(data)))
         return view.decode(errors="replace")
 
     def _anchored(self, joined: "_Joined", sifted: Sifted) -> None:

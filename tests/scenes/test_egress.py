@@ -130,7 +130,7 @@ async def test_a_screen_that_fails_lets_nothing_leave(
     for part in parts:
         monkeypatch.setattr(*part, fails)
     async with staged(change=with_egress(on_hit=on_hit)) as stage:
-        body = BODIES["anthropic_messages"](r"a line of text with \u0061n escape in it " * 99)
+        body = BODIES["anthropic_messages"](base64.b64encode(b"a line of text " * 9).decode())
         answer = await stage.post("/v1/messages", body)
         stays_home(stage, answer, "egress-ambiguous", {"screen-failed"})
         assert "on purpose" not in stage.log.getvalue()

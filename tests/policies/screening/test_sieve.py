@@ -6,8 +6,7 @@ import html
 import json
 import quopri
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
-from re import _parser as parser
+from collections.abc import Callable, Mapping
 from urllib.parse import quote
 
 import pytest
@@ -16,9 +15,8 @@ from hypothesis import strategies as st
 from mnemonic import Mnemonic
 
 from policies.conversation import Strand
-from policies.screening import Own, Screen, rules
+from policies.screening import Screen, rules
 from policies.screening.sieve import APART, Sieve
-from policies.screening.sifting import WIDEST
 from policies.screening.words import Words
 
 DENIED = "Zq7xW2pL9rTf"
@@ -166,32 +164,6 @@ def test_every_way_of_writing_is_met(screen, written):
     assert found >= 3
 
 
-def _filled(size: int) -> str:
-    return "a line of a text that holds nothing at all\n" * (size // 43 + 1)
-
-
-@pytest.mark.parametrize(
-    ("left", "right"),
-    [
-        (DENIED[:6], DENIED[6:]),
-        (SECRETS[0][:20], SECRETS[0][20:]),
-        (SEED[:40], SEED[40:]),
-    ],
-    ids=["denied", "anchored", "words"],
-)
-@pytest.mark.parametrize("size", [1 << 17, 1 << 14])
-def test_ends_meet_where_the_sieve_begins_anew(screen, left, right, size):
-    """However much is gone over at once, nothing is lost between one stretch and the next."""
-    texts = [_filled(1000), _filled(size) + left, f"{right} {_filled(1000)}", _filled(size)]
-    piece = [Strand(("messages", 0, "content", n, "text"), text) for n, text in enumerate(texts)]
-    apart = {n: [strand] for n, strand in enumerate(piece)}
-    seams = [(n, n + 1) for n in range(len(texts) - 1)]
-    plain = screen.findings(piece)
-    assert plain
-    assert screen.findings(piece, screen.suspects({0: piece}, [0]).alone[0]) == plain
-    assert 1 in screen.suspects(apart, apart.keys(), seams).seams
-
-
 def test_a_run_of_words_ends_what_it_calls_for(screen):
     """Two texts of words, ordinary ones before, between and behind: those two are kept."""
     seed = SEED
@@ -200,30 +172,11 @@ def test_a_run_of_words_ends_what_it_calls_for(screen):
     assert kept == {n for n, text in enumerate(texts) if text == seed}
 
 
-def test_no_anchor_is_wider_than_what_is_looked_at():
-    """Else one could go across the ends of two texts unseen."""
-    for rule in rules.load():
-        for pattern, _ in rule.patterns():
-            assert parser.parse(pattern.bounded).getwidth()[1] <= WIDEST, rule.id
-
-
 def test_every_word_of_the_far_east_is_counted():
     """The bytes by which texts without any are told apart stand in each of them."""
     words = Words.load()
     assert all(words.far_run(b" ".join([word] * 12)) for word in words.far)
     assert not words.far_run("größer über Häuser — “so” ".encode() * 9)
-
-
-def test_credentials_are_looked_for_in_all_that_is_read(screen):
-    """And in nothing else."""
-    key = "-".join(["a", "key", "of", "the", "caller", "4711"])
-    own = Own.of([f"Bearer {key}"])
-    pieces: dict[int, Sequence[Strand]] = {
-        n: [Strand(("messages", n, "content"), text)] for n, text in enumerate(["a", key, "b"])
-    }
-    assert screen.suspects(pieces, pieces.keys(), own=own).own
-    del pieces[1]
-    assert not screen.suspects(pieces, pieces.keys(), own=own).own
 
 
 def test_escapes_that_say_nothing_call_for_no_reading(screen):

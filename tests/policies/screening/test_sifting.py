@@ -1,0 +1,91 @@
+"""What is laid side by side: ends that meet, what is shared, what is known already."""
+
+from collections.abc import Sequence
+from re import _parser as parser
+
+import pytest
+from mnemonic import Mnemonic
+
+from policies.conversation import Strand
+from policies.screening import Own, Screen, rules
+from policies.screening.sifting import ACROSS, WIDEST
+
+DENIED = "Zq7xW2pL9rTf"
+SEED = Mnemonic("english").to_mnemonic(bytes(range(11, 27)))
+SECRETS = [rule.yes[0].decode(errors="replace") for rule in rules.load()]
+
+
+@pytest.fixture(scope="module")
+def screen() -> Screen:
+    return Screen.build({"a": DENIED.encode()})
+
+
+def _filled(size: int) -> str:
+    return "a line of a text that holds nothing at all\n" * (size // 43 + 1)
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        (DENIED[:6], DENIED[6:]),
+        (SECRETS[0][:20], SECRETS[0][20:]),
+        (SEED[:40], SEED[40:]),
+    ],
+    ids=["denied", "anchored", "words"],
+)
+@pytest.mark.parametrize("size", [1 << 17, 1 << 14])
+def test_ends_meet_where_the_sieve_begins_anew(screen, left, right, size):
+    """However much is gone over at once, nothing is lost between one stretch and the next."""
+    texts = [_filled(1000), _filled(size) + left, f"{right} {_filled(1000)}", _filled(size)]
+    piece = [Strand(("messages", 0, "content", n, "text"), text) for n, text in enumerate(texts)]
+    apart = {n: [strand] for n, strand in enumerate(piece)}
+    seams = [(n, n + 1) for n in range(len(texts) - 1)]
+    plain = screen.findings(piece)
+    assert plain
+    assert screen.findings(piece, screen.suspects({0: piece}, [0]).alone[0]) == plain
+    assert 1 in screen.suspects(apart, apart.keys(), seams).seams
+
+
+def test_no_anchor_is_wider_than_what_is_looked_at():
+    """Else one could go across the ends of two texts unseen."""
+    for rule in rules.load():
+        for pattern, _ in rule.patterns():
+            assert parser.parse(pattern.bounded).getwidth()[1] <= WIDEST, rule.id
+
+
+def test_credentials_are_looked_for_in_all_that_is_read(screen):
+    """And in nothing else."""
+    key = "-".join(["a", "key", "of", "the", "caller", "4711"])
+    own = Own.of([f"Bearer {key}"])
+    pieces: dict[int, Sequence[Strand]] = {
+        n: [Strand(("messages", n, "content"), text)] for n, text in enumerate(["a", key, "b"])
+    }
+    assert screen.suspects(pieces, pieces.keys(), own=own).own
+    del pieces[1]
+    assert not screen.suspects(pieces, pieces.keys(), own=own).own
+
+
+def test_keys_that_pieces_share_are_looked_at_for_all_of_them(screen):
+    """Alone and across: each piece that has them."""
+
+    def piece(number: int, *keys: str) -> list[Strand]:
+        at = ("messages", number)
+        named = [Strand((*at, key), key, is_key=True) for key in keys]
+        return [strand for key in named for strand in (key, Strand(key.address, "a"))]
+
+    split = [DENIED[:6], DENIED[6:]]
+    pieces = {0: piece(0, *split), 1: piece(1, DENIED), 2: piece(2, *split), 3: piece(3, "text")}
+    alone = screen.suspects(pieces, pieces.keys()).alone
+    assert {number for number, those in alone.items() if those and ACROSS in those} >= {0, 2}
+    assert 3 not in {number for number in alone if screen.findings(pieces[number])}
+    assert all(screen.findings(pieces[n], alone[n]) for n in (0, 1, 2))
+
+
+def test_a_denied_value_of_letters_alone_is_looked_for_where_ends_meet():
+    """Such a one counts only as it is, so that it is not met among texts without their blanks."""
+    screen = Screen.build({"a": b"gravelous"})
+    at = ("messages", 0, "content")
+    piece = [Strand((*at, n, "text"), text) for n, text in enumerate(["a grav", "elous b"])]
+    plain = screen.findings(piece)
+    assert plain
+    assert screen.findings(piece, screen.suspects({0: piece}, [0]).alone[0]) == plain
