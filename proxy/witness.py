@@ -26,7 +26,10 @@ _SAID: Final = re.compile(
     rb'[ ]?:[ ]?"((?:[^"\\]|\\.)*)"'
 )
 
-_CALLS: Final = (b"tool_use", b"tool_call", b"function_call")
+_CALLS: Final = (
+    *(b"tool_use", b"tool_call", b"function_call"),
+    *(b"shell_call", b"apply_patch_call", b"computer_call"),
+)
 _MARKED: Final = {name: re.compile(b"|".join(map(re.escape, each))) for name, each in MARKS.items()}
 
 

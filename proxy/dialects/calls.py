@@ -61,6 +61,18 @@ def calls_of(dialect: str) -> Calls | None:
     return None if read is None else Calls(read)
 
 
+BUILT_IN: Final[Mapping[str, tuple[str, ...]]] = {
+    "local_shell_call": ("local_shell",),
+    "shell_call": ("shell",),
+    "apply_patch_call": ("apply_patch",),
+    "computer_call": ("computer", "computer_use_preview"),
+}
+"""Items of Responses by which the client is to carry something out, and the types of tool by which
+that is declared; such a tool has no other name."""
+
+UPSTREAM: Final = "container_reference"
+"""Type of a shell's environment in which the upstream itself carries it out."""
+
 MARKS: Final[Mapping[str, tuple[bytes, ...]]] = {
     "anthropic_messages": (b'"tool_use"', b'"input_json_delta"'),
     "openai_chat": (b'"tool_calls"', b'"function_call"'),
@@ -119,12 +131,19 @@ def _responses(calls: Calls, event: Mapping[str, Any]) -> None:
             return
     for item in _objects(items):
         kind = item.get("type")
+        if isinstance(kind, str) and (names := BUILT_IN.get(kind)) and not _upstream(item):
+            calls.add(names[0], group=names[-1], free=True)
         if kind not in ("function_call", "custom_tool_call"):
             continue
         name = ".".join(filter(None, (_word(item, "namespace"), _word(item, "name"))))
         free = kind == "custom_tool_call"
         text = item.get("input" if free else "arguments")
         calls.add(name, text=text if isinstance(text, str) else None, free=free)
+
+
+def _upstream(item: Mapping[str, Any]) -> bool:
+    place = item.get("environment")
+    return isinstance(place, dict) and place.get("type") == UPSTREAM
 
 
 def _ollama(calls: Calls, event: Mapping[str, Any]) -> None:

@@ -6,6 +6,7 @@ numbers of items and events, and what stands in the finished response.
 
 from collections.abc import Callable, Container
 
+from proxy.dialects.calls import BUILT_IN, UPSTREAM
 from proxy.dialects.finals import message_story, response_message
 from proxy.edits import Edit, Insert, Remove, Replace
 from proxy.lazyjson import Document, Node, dump
@@ -30,9 +31,13 @@ class Responses:
         self._left = False
 
     def _is_undeclared(self, item: Node | None) -> bool:
-        if word(item, "type") not in _CALLS:
+        kind = word(item, "type")
+        if kind in _CALLS:
+            return _name(item) not in self._declared
+        if item is None or word(item.get("environment"), "type") == UPSTREAM:
             return False
-        return _name(item) not in self._declared
+        names = BUILT_IN.get(kind, ())
+        return bool(names) and not any(name in self._declared for name in names)
 
     def whole(self, document: Document) -> Out:
         """See `Surgeon`."""
@@ -96,6 +101,8 @@ class Responses:
 
 def _name(item: Node | None) -> str:
     """The tool's, with its namespace where it has one."""
+    if names := BUILT_IN.get(word(item, "type")):
+        return names[0]
     return ".".join(filter(None, (word(item, "namespace"), word(item, "name"))))
 
 

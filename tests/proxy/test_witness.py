@@ -98,3 +98,11 @@ def test_what_cannot_be_read_is_said() -> None:
     long = watched("anthropic_messages", "", *[b"x" * (WHOLE // 2)] * 3)
     assert (long.calls, long.whole) == ((), False)
     assert not watched("openai_chat", "sse", b'{"tool_calls":' + b"[" * 5000 + b"\n").whole
+
+
+@pytest.mark.parametrize("kind", ["local_shell_call", "shell_call", "apply_patch_call",
+                                  "computer_call", "custom_tool_call"])  # fmt: skip
+def test_a_whole_answer_is_read_for_each_kind_of_call(kind: str) -> None:
+    """Most answers hold none and are not parsed at all."""
+    body = json.dumps({"object": "response", "output": [{"type": kind, "name": "x"}]}).encode()
+    assert len(watched("openai_responses", "", body).calls) == 1

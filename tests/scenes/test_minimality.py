@@ -53,6 +53,23 @@ async def test_unrelated_context_is_not_escalated_to_cloud(
 
 
 @pytest.mark.parametrize("dialect", PATHS)
+async def test_a_call_that_is_made_again_as_the_notice_advises_is_no_loop(dialect: str) -> None:
+    """The same call with the same result in each of nine turns: a turn counts its own (X-11)."""
+    body = turned(dialect, *["found in the attic"] * 9)
+    key = "input" if dialect == "openai_responses" else "messages"
+    again = json.dumps(BODIES[dialect]("found in the attic")[key][1:])
+    body[key] += json.loads(again.replace("_1", "_last"))
+    async with staged() as stage:
+        answer = await stage.post(PATHS[dialect], body)
+        arrived = stage.upstream.requests[-1].body
+        assert b"call the tool again" in arrived
+        assert arrived.count(b"found in the attic") == 1
+        assert answer.headers.get("x-transom-notice", "") in ("", "adopted")
+        await stage.node.parts.owner.recorder.flush()
+        assert not {"read-loop", "read-loop-soft"} & set(await stage.node.parts.store.counters())
+
+
+@pytest.mark.parametrize("dialect", PATHS)
 async def test_a_secret_in_another_turn_neither_leaves_nor_keeps_anything_home(
     dialect: str,
 ) -> None:

@@ -104,6 +104,20 @@ def test_responses_whole_and_streamed() -> None:
     assert found("openai_responses", *done, end) == expected
 
 
+def test_responses_know_the_calls_of_tools_without_a_name() -> None:
+    """By the type of the tool that declares them; a shell of the vendor's side is not the
+    client's."""
+    kinds = ("local_shell_call", "shell_call", "apply_patch_call", "computer_call")
+    items: list[object] = [{"type": kind, "action": {}} for kind in kinds]
+    items.append({"type": "shell_call", "environment": {"type": "container_reference"}})
+    items.append({"type": ["shell_call"]})
+    names = ["local_shell", "shell", "apply_patch", "computer"]
+    calls = found("openai_responses", {"object": "response", "output": items})
+    assert [call.name for call in calls] == names
+    assert all(call.free for call in calls)
+    assert calls[3].group == "computer_use_preview"
+
+
 def test_ollama_has_whole_calls_in_its_lines() -> None:
     """Arguments are an object, or a string from models that write one."""
     lines = [

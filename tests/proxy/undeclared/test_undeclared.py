@@ -319,6 +319,49 @@ def test_what_the_upstream_carries_out_stays() -> None:
     assert through(dropping("openai_responses"), "sse", given) == given
 
 
+BUILT_IN = {
+    "local_shell_call": ("local_shell", {"action": {"type": "exec", "command": ["rm"]}}),
+    "shell_call": ("shell", {"action": {"commands": ["rm"]}, "environment": {"type": "local"}}),
+    "apply_patch_call": ("apply_patch", {"operation": {"type": "delete_file", "path": "x"}}),
+    "computer_call": ("computer", {"action": {"type": "screenshot"}, "pending_safety_checks": []}),
+}
+
+
+@pytest.mark.parametrize("kind", BUILT_IN)
+def test_tools_without_a_name_go_like_others(kind: str) -> None:
+    """A shell, a patch or a screen that nobody declared: item and deltas, whole and streamed."""
+    tool, fields = BUILT_IN[kind]
+    item = {"type": kind, "id": "i", "call_id": "c", "status": "completed", **fields}
+    said = {"type": "message", "id": "m", "role": "assistant", "content": []}
+    steps = [
+        {"type": "response.output_item.added", "output_index": 0, "item": item},
+        {"type": f"response.{kind}.delta", "output_index": 0, "delta": "rm"},
+        {"type": "response.output_item.done", "output_index": 0, "item": item},
+        {"type": "response.output_item.done", "output_index": 1, "item": said},
+    ]
+    parts = [b"data: " + json.dumps(step).encode() + b"\n\n" for step in steps]
+    told: list[str] = []
+    [left] = answers(through(dropping("openai_responses", told), "sse", *parts))
+    assert (left["output_index"], left["item"]) == (0, said)
+    assert told == [tool]
+    whole = json.dumps({"object": "response", "output": [item, said]}).encode()
+    [left] = [json.loads(through(dropping("openai_responses", stream=False), "", whole))]
+    assert left["output"] == [said]
+    for name in (tool, *(["computer_use_preview"] if tool == "computer" else [])):
+        fine = drop_undeclared_call(
+            ALL["openai_responses"], {name}, stream=True, told=lambda tool: pytest.fail(tool)
+        )
+        assert through(fine, "sse", *parts) == b"".join(parts)
+
+
+def test_a_shell_that_the_upstream_runs_stays() -> None:
+    """It runs in a container of the vendor's; nobody here is to carry anything out."""
+    place = {"type": "container_reference", "container_id": "x"}
+    item = {"type": "shell_call", "id": "i", "action": {"commands": ["ls"]}, "environment": place}
+    whole = json.dumps({"object": "response", "output": [item]}).encode()
+    assert through(dropping("openai_responses", stream=False), "", whole) == whole
+
+
 @pytest.mark.parametrize("dialect", DIALECTS)
 @pytest.mark.parametrize(
     "data",
