@@ -52,9 +52,13 @@ _NO_BODY = Conversation("", "", False, (), (), 0, (), (), ())
 
 
 def draw() -> str:
-    """A nonce: 16 bytes from the operating system, 32 lower-case hex digits."""
-    # SECURITY: fresh on every call; never derived from content, never kept for a process.
-    return secrets.token_hex(16)
+    """A nonce: 16 bytes from the operating system, 32 lower-case hex digits. Raises
+    `Refused("framing-failed")` where it has none."""
+    try:
+        # SECURITY: fresh on every call; never derived from content, never kept for a process.
+        return secrets.token_hex(16)
+    except (OSError, NotImplementedError) as error:
+        raise Refused("framing-failed") from error
 
 
 class Request(Struct, frozen=True, eq=False):
