@@ -206,7 +206,15 @@ async def _filtered_whole(answer: Answer, filters: Sequence[Filter]) -> Answer:
     body = b"".join([part async for part in parts])
     kept = [pair for pair in answer.headers if pair[0].lower() != "content-length"]
     headers = [*kept, ("Content-Length", str(len(body)))]
-    return Answer(answer.status, headers, _one(body), reason=answer.reason, idle=answer.idle)
+    return Answer(
+        answer.status,
+        headers,
+        _one(body),
+        reason=answer.reason,
+        idle=answer.idle,
+        # Whoever waits for the end of the answer waits for this one's.
+        close=answer.close,
+    )
 
 
 async def _one(body: bytes) -> AsyncIterator[bytes]:

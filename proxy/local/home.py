@@ -149,7 +149,7 @@ class Home:
         begun = False
         try:
             if not asked.stream:
-                return made_here(writes.headers, await telling.whole())
+                return made_here(writes.headers, await telling.whole(tokens(said)))
             size = await self._apart.run(len(asked.body), tokens, said)
             await telling.held()
             begun = True

@@ -35,9 +35,9 @@ class Telling:
         if await self._coming.within(HOLD):
             await self._coming.task()
 
-    async def whole(self) -> bytes:
-        """The whole answer."""
-        parts = [self._writes.begin(0)]
+    async def whole(self, read: int) -> bytes:
+        """The whole answer. `read`: as for `chunks`."""
+        parts = [self._writes.begin(read)]
         while (said := await self._coming.item()) is not None:
             parts += self._written(said)
         parts.append(await self._end())

@@ -71,7 +71,7 @@ async def test_all_of_it_is_remembered_before_the_end_goes_out() -> None:
 async def test_a_whole_answer_is_one_value() -> None:
     """Remembered likewise."""
     told = Told(*ALL, stream=False)
-    assert read(await told.telling.whole()).root.get("choices") is not None
+    assert read(await told.telling.whole(9)).root.get("choices") is not None
     assert told.remembered == [["Hello there", "x", "y"]]
 
 
