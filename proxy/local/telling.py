@@ -4,6 +4,7 @@ Owns the pace: how long the first byte is held back, signs of life, and that the
 remembered before its end goes out. It must not know a dialect or the server.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 
 from proxy.coming import Coming
@@ -47,14 +48,21 @@ class Telling:
         """The answer, event by event. `read`: an estimate of the tokens of the question."""
         if begun := self._writes.begin(read):
             yield begun
+        clock = asyncio.get_running_loop().time
+        due = clock() + QUIET
         while True:
-            while not await self._coming.within(QUIET):
-                yield self._writes.keep_alive()
-            said = await self._coming.item()
-            if said is None:
+            # Much may be said of which nothing is told: a model thinks for minutes.
+            if not await self._coming.within(due - clock()):
+                out = self._writes.keep_alive()
+            elif (said := await self._coming.item()) is None:
                 break
-            if out := b"".join(self._written(said)):
+            else:
+                out = b"".join(self._written(said))
+                if not out and clock() >= due:
+                    out = self._writes.keep_alive()
+            if out:
                 yield out
+                due = clock() + QUIET
         if ended := await self._end():
             yield ended
 
