@@ -100,6 +100,7 @@ async def relay(
     copies = Copies((*observers, *answer.observers), failed)
     filters = (*filters, *answer.filters)
     through: AsyncGenerator[bytes, None] | None = None
+    close = answer.close  # another answer may take its place below, and closes nothing
     try:
         if filters and (answer.coded or not answer.stream):
             answer = await _filtered_whole(answer, filters)
@@ -119,7 +120,7 @@ async def relay(
     finally:
         if through is not None:
             await through.aclose()
-        answer.close()
+        close()
         copies.end()
 
 
@@ -206,7 +207,15 @@ async def _filtered_whole(answer: Answer, filters: Sequence[Filter]) -> Answer:
     body = b"".join([part async for part in parts])
     kept = [pair for pair in answer.headers if pair[0].lower() != "content-length"]
     headers = [*kept, ("Content-Length", str(len(body)))]
-    return Answer(answer.status, headers, _one(body), reason=answer.reason, idle=answer.idle)
+    return Answer(
+        answer.status,
+        headers,
+        _one(body),
+        reason=answer.reason,
+        idle=answer.idle,
+        # Whoever waits for the end of the answer waits for this one's.
+        close=answer.close,
+    )
 
 
 async def _one(body: bytes) -> AsyncIterator[bytes]:

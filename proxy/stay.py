@@ -130,7 +130,13 @@ class Stay:
             answer = await home.answer(asked)
         except Refused as no:
             return no.code
-        await self._heed(outgoing.decision, None)
+        heeded = False
+        try:
+            await self._heed(outgoing.decision, None)
+            heeded = True
+        finally:
+            if not heeded:  # the client has left, and nobody relays it
+                answer.close()
         return answer
 
     async def _heed(self, decision: Decision, no: Refused | None) -> None:

@@ -18,17 +18,22 @@ from proxy.local.talk import Called, Ended, Speech, Text, Thinking
 LINE_LIMIT: Final = 8 * 1024 * 1024
 """Longest line, in bytes. A tool call comes whole in one."""
 
+LIMIT: Final = 32 * 1024 * 1024
+"""Longest answer, in bytes of its lines: some two hundred thousand words, each in a line of its
+own. A server without end would else take all memory, as what is said is kept for the end."""
+
 _HALVES: Final = re.compile("[\ud800-\udfff]")
 # No quote, bracket, slash or equals sign: what follows one may be the model's words or a path.
 _SHOWN: Final = re.compile(r"[A-Za-z0-9 ,.:;_%-]{0,90}")
 
 
 class Heard:
-    """One answer, in pieces cut anywhere."""
+    """One answer, in pieces cut anywhere. `ended`: its last line has been heard."""
 
     def __init__(self) -> None:
         self._lines = LineDecoder(LINE_LIMIT)
-        self._ended = False
+        self.ended = False
+        self._size = 0
 
     def feed(self, chunk: bytes) -> tuple[Speech, ...]:
         """What the lines say that `chunk` completes; nothing after the end.
@@ -36,6 +41,9 @@ class Heard:
         Raises `Refused("home-unavailable")` for an error line and for what cannot be read, and
         `Refused("home-not-local")` where the model turns out to run elsewhere.
         """
+        self._size += len(chunk)
+        if self._size > LIMIT:
+            raise _failed("it said more than can be told")
         try:
             events = self._lines.feed(chunk)
         except TooLong:
@@ -46,7 +54,7 @@ class Heard:
         """The server has nothing more to say: what its last line says, where that has no line end.
         Raises `Refused` as `feed` does, and where the answer did not come to its end."""
         said = tuple(self._heard(self._lines.end()))
-        if not self._ended:
+        if not self.ended:
             raise _failed("it broke off")
         return said
 
@@ -54,7 +62,7 @@ class Heard:
         for line in lines:
             if len(line.raw) > LINE_LIMIT:
                 raise _too_long()
-            if line.data is not None and not self._ended:
+            if line.data is not None and not self.ended:
                 yield from self._line(_object(line.data))
 
     def _line(self, line: dict[str, object]) -> Iterator[Speech]:
@@ -67,7 +75,7 @@ class Heard:
         if isinstance(message, dict):
             yield from _said(message)
         if line.get("done") is True:
-            self._ended = True
+            self.ended = True
             yield Ended(
                 "length" if line.get("done_reason") == "length" else "stop",
                 _count(line.get("prompt_eval_count")),

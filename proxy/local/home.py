@@ -6,10 +6,12 @@ fails. It must not know why a request stays at home, nor a policy.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Final
+
+from msgspec.structs import replace
 
 from proxy.answer import Answer, made_here
 from proxy.apart import Apart
@@ -21,10 +23,12 @@ from proxy.errors import Refused
 from proxy.failures import gone
 from proxy.lazyjson import read
 from proxy.local.asked import talk
-from proxy.local.asking import HOLD, QUIET, Asked, ask
+from proxy.local.asking import HOLD, Asked, ask
 from proxy.local.counts import counted
 from proxy.local.echo import Echo
 from proxy.local.estimate import tokens
+from proxy.local.late import Late, given_up
+from proxy.local.lively import Lively
 from proxy.local.ollama import Model, chat
 from proxy.local.speeches import Speeches
 from proxy.local.straight import straight
@@ -149,7 +153,7 @@ class Home:
         begun = False
         try:
             if not asked.stream:
-                return made_here(writes.headers, await telling.whole())
+                return made_here(writes.headers, await telling.whole(tokens(said)))
             size = await self._apart.run(len(asked.body), tokens, said)
             await telling.held()
             begun = True
@@ -176,12 +180,15 @@ class Home:
             waited = True
         finally:
             if not waited:
-                sending.cancel()
+                given_up(sending)
         if sending.done():
-            return self._dressed(asked, sending.result(), stand_up)
-        late, headers = _Late(asked, sending), [("content-type", EVENTS)]
-        begun = Answer(200, headers, late.chunks(), stream="sse", close=late.close)
-        return self._dressed(asked, begun, stand_up)
+            answer = sending.result()
+            if answer.stream != "sse" or answer.whole is not None:
+                return self._dressed(asked, answer, stand_up)
+            return self._dressed(asked, _lively(asked, answer), stand_up)
+        late, headers = Late(asked.upstream, sending), [("content-type", EVENTS)]
+        begun = Answer(200, headers, late, stream="sse", close=late.close)
+        return self._dressed(asked, _lively(asked, begun, late=True), stand_up)
 
     def _dressed(self, asked: Asked, answer: Answer, stand_up: Callable[[], None]) -> Answer:
         """`answer` under the name of the model that the client asked for."""
@@ -227,33 +234,12 @@ class Home:
         task.add_done_callback(self._remembering.discard)
 
 
-class _Late:
-    """An answer that lets its client wait, who sees signs of life meanwhile."""
+def _lively(asked: Asked, answer: Answer, *, late: bool = False) -> Answer:
+    """`answer`, a stream, with signs of life; `late`: the first of them is due."""
+    lively = Lively(answer.chunks, answer.stream, asked.dialect.keep_alive, late=late)
 
-    def __init__(self, asked: Asked, sending: asyncio.Future[Answer]) -> None:
-        self._asked = asked
-        self._sending = sending
+    def close() -> None:
+        lively.close()
+        answer.close()
 
-    async def chunks(self) -> AsyncIterator[bytes]:
-        """What its dialect says that means nothing, then the answer."""
-        while True:
-            yield self._asked.dialect.keep_alive(begun=False)
-            done, _ = await asyncio.wait({self._sending}, timeout=QUIET)
-            if done:
-                break
-        answer = await self._sending
-        if answer.stream != "sse":
-            raise gone(self._asked.upstream, "it did not answer with a stream")
-        async for chunk in answer.chunks:
-            yield chunk
-
-    def close(self) -> None:
-        """Give up the rest, at once."""
-        self._sending.cancel()
-        self._sending.add_done_callback(_closed)
-
-
-def _closed(sending: asyncio.Future[Answer]) -> None:
-    """Nobody waits for this answer any more, nor for why there is none."""
-    if not sending.cancelled() and sending.exception() is None:
-        sending.result().close()
+    return replace(answer, chunks=lively, close=close)

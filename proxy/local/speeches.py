@@ -56,7 +56,10 @@ class Speeches:
     async def _next(self, answer: Answer) -> tuple[Speech, ...]:
         chunk = await anext(answer.chunks, None)
         if chunk is not None:
-            return self._heard.feed(chunk)
+            said = self._heard.feed(chunk)
+            # What a server does behind its last word is of no concern.
+            self._over = self._heard.ended
+            return said
         self._over = True
         return self._heard.over()
 

@@ -4,6 +4,7 @@ Owns the pace: how long the first byte is held back, signs of life, and that the
 remembered before its end goes out. It must not know a dialect or the server.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 
 from proxy.coming import Coming
@@ -35,9 +36,9 @@ class Telling:
         if await self._coming.within(HOLD):
             await self._coming.task()
 
-    async def whole(self) -> bytes:
-        """The whole answer."""
-        parts = [self._writes.begin(0)]
+    async def whole(self, read: int) -> bytes:
+        """The whole answer. `read`: as for `chunks`."""
+        parts = [self._writes.begin(read)]
         while (said := await self._coming.item()) is not None:
             parts += self._written(said)
         parts.append(await self._end())
@@ -47,14 +48,21 @@ class Telling:
         """The answer, event by event. `read`: an estimate of the tokens of the question."""
         if begun := self._writes.begin(read):
             yield begun
+        clock = asyncio.get_running_loop().time
+        due = clock() + QUIET
         while True:
-            while not await self._coming.within(QUIET):
-                yield self._writes.keep_alive()
-            said = await self._coming.item()
-            if said is None:
+            # Much may be said of which nothing is told: a model thinks for minutes.
+            if not await self._coming.within(due - clock()):
+                out = self._writes.keep_alive()
+            elif (said := await self._coming.item()) is None:
                 break
-            if out := b"".join(self._written(said)):
+            else:
+                out = b"".join(self._written(said))
+                if not out and clock() >= due:
+                    out = self._writes.keep_alive()
+            if out:
                 yield out
+                due = clock() + QUIET
         if ended := await self._end():
             yield ended
 

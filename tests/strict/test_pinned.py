@@ -8,7 +8,7 @@ import pytest
 
 from policies import authored, pins
 from policies.envelope import plan, policy_text
-from policies.settings import Envelope, Policies, ToolRule
+from policies.settings import Envelope, ToolRule
 from proxy import outgoing
 from proxy.demo.evidence import framed
 from tests.strict.house import Change, House, housed, same
@@ -19,7 +19,7 @@ from tests.strict.witness import Witness
 
 def rules(*tools: ToolRule, enabled: bool = True) -> Change:
     envelope = Envelope(enabled=enabled, tools=tools)
-    return lambda config: replace(config, policies=Policies(envelope=envelope))
+    return lambda config: replace(config, policies=replace(config.policies, envelope=envelope))
 
 
 @dataclass(frozen=True)

@@ -232,3 +232,13 @@ def test_any_bytes_are_speech_or_a_refusal(raw: bytes) -> None:
     """No other exception."""
     with suppress(Refused):
         assert hear(raw)[-1:] == (Ended("stop", 26, 298),)
+
+
+def test_a_server_without_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it says is kept until the end, so there has to be one."""
+    monkeypatch.setattr("proxy.local.heard.LIMIT", 1000)
+    heard, one = Heard(), line({"content": "a"})
+    for _ in range(1000 // len(one)):
+        assert heard.feed(one) == (Text("a"),)
+    no = refusal(lambda: heard.feed(one))
+    assert no.code == "home-unavailable"

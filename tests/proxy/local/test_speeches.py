@@ -80,3 +80,10 @@ async def test_it_can_be_given_up_at_any_time() -> None:
     await anext(server.speeches)
     server.speeches.close()
     assert server.closed == 1
+
+
+async def test_nothing_is_waited_for_behind_the_end() -> None:
+    """A server that has said its last word and stays may do so, or break off."""
+    server = Server(*lines({"content": "Hello"}), b'{"error":"too late"}\n')
+    said = [each async for some in server.speeches for each in some]
+    assert said == [Text("Hello"), Ended("stop", 7, 5)]

@@ -9,7 +9,7 @@ import pytest
 from proxy.errors import Refused
 from proxy.lazyjson import read
 from proxy.local import telling
-from proxy.local.talk import Called, Ended, Named, Speech, Text
+from proxy.local.talk import Called, Ended, Named, Speech, Text, Thinking
 from proxy.local.telling import Telling
 from proxy.local.writers import writer
 
@@ -71,7 +71,7 @@ async def test_all_of_it_is_remembered_before_the_end_goes_out() -> None:
 async def test_a_whole_answer_is_one_value() -> None:
     """Remembered likewise."""
     told = Told(*ALL, stream=False)
-    assert read(await told.telling.whole()).root.get("choices") is not None
+    assert read(await told.telling.whole(9)).root.get("choices") is not None
     assert told.remembered == [["Hello there", "x", "y"]]
 
 
@@ -106,3 +106,20 @@ async def test_what_nobody_hears_to_its_end_is_remembered_late() -> None:
     assert told.closed == 2
     pending.cancel()
     await asyncio.wait({pending})
+
+
+async def test_thoughts_that_are_not_told_are_no_silence(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However often something is thought, the client hears that it goes on, and not more often
+    than it has to."""
+    monkeypatch.setattr(telling, "QUIET", 0.05)
+    steps: list[Speech | float] = [Thinking("hm"), 0.005] * 40
+    told = Told(*steps, *ALL)
+    parts = [part async for part in told.telling.chunks(9)]
+    assert 2 <= b"".join(parts).count(b"keep-alive") <= 8
+
+
+async def test_a_burst_of_thoughts_is_no_silence_either(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the next one is always there already."""
+    monkeypatch.setattr(telling, "QUIET", 0.0)
+    told = Told(*[Thinking("hm")] * 5, *ALL)
+    assert b"".join([part async for part in told.telling.chunks(9)]).count(b"keep-alive") >= 5
