@@ -26,6 +26,7 @@ from tests.sabotage import (
 from tests.sabotage.breaking import ROOT, Cut, apply
 from tests.sabotage.playing import lost, play
 from tests.sabotage.row import Row
+from tests.sockets.recording import is_here, overheard
 
 TABLE = (
     *rows_policies.ROWS,
@@ -105,7 +106,10 @@ def test_the_scene_fails_when_the_defence_is_broken(row: Row, breaker: pytest.Mo
     breaker.setattr(Line, "failed", lambda line, error: mishaps.append(error))
     forget(breaker)
     apply(row.breaks, row.module, breaker)
-    noticed = _noticed(row)
+    # What is broken may go astray, on this machine.
+    with overheard() as heard:
+        noticed = _noticed(row)
+    assert all(is_here(connect.address) for connect in heard)
     assert noticed is not None, "nobody noticed"
     if not lost(noticed):
         raise noticed
