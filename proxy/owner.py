@@ -135,7 +135,7 @@ class Owner:
         except StateError:
             logs.get().error("notice", problem="audit-not-written", request=case.line.request)
             times = self.recorder.note(row, whose)
-        if times == 1:
+        if times == 1 and no.code not in KINDS:  # else it was an event, and is counted as that
             self.recorder.count(no.code)
         return times
 
