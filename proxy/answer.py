@@ -100,7 +100,6 @@ async def relay(
     copies = Copies((*observers, *answer.observers), failed)
     filters = (*filters, *answer.filters)
     through: AsyncGenerator[bytes, None] | None = None
-    close = answer.close  # another answer may take its place below, and closes nothing
     try:
         if filters and (answer.coded or not answer.stream):
             answer = await _filtered_whole(answer, filters)
@@ -120,7 +119,7 @@ async def relay(
     finally:
         if through is not None:
             await through.aclose()
-        close()
+        answer.close()
         copies.end()
 
 

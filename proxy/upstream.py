@@ -143,6 +143,10 @@ class Outbound:
             raise gone(upstream, "it does not have the model of that name")
         return self._guard.shown(upstream.base_url, model)
 
+    def doubt(self, upstream: UpstreamSettings, model: str) -> None:
+        """An answer has told otherwise about a model of a local Ollama than was told before."""
+        self._guard.forget(upstream.base_url, model)
+
     async def _vouch(
         self, upstream: UpstreamSettings, path: str, body: bytes, model: str
     ) -> Unknown | None:

@@ -64,6 +64,11 @@ class Guard:
         """What was told of a model that has been vouched for."""
         return self._shown[server, model]
 
+    def forget(self, server: str, model: str) -> None:
+        """What was told of a name has turned out wrong; the next who uses it asks again."""
+        if self._asked.pop((server, model), None) is not None:
+            del self._shown[server, model]
+
     async def is_ollama(self, server: str, ask: Ask) -> bool:
         """Whether a server that was not declared as one is an Ollama all the same: then its models
         have to be vouched for. `ask` sends `/api/version`. The answer counts as long as that about

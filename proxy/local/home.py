@@ -143,7 +143,8 @@ class Home:
             # A sentence before it would break an answer that is to be JSON.
             explain="" if said.form else asked.explain,
         )
-        speeches = Speeches(send, said.names, asked.lost, upstream.name)
+        doubt = partial(self._outbound.doubt, upstream, upstream.model)
+        speeches = Speeches(send, said.names, asked.lost, upstream.name, doubt)
         telling = Telling(speeches, writes, asked.told, partial(self._later, asked))
 
         def close() -> None:

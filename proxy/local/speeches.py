@@ -16,7 +16,8 @@ from proxy.local.talk import Named, Speech
 class Speeches:
     """An iterator over what is said, some at a time; the server is asked with the first. `ask`
     gives its answer; `names`: tools that may be called; `lost`: told how many calls became text;
-    `upstream`: the name of the server. Raises `Refused`."""
+    `upstream`: the name of the server; `elsewhere`: told when the model turns out to run on another
+    one. Raises `Refused`."""
 
     def __init__(
         self,
@@ -24,11 +25,13 @@ class Speeches:
         names: Mapping[str, Named],
         lost: Callable[[int], None],
         upstream: str,
+        elsewhere: Callable[[], None],
     ) -> None:
         self._ask = ask
         self._names = names
         self._lost = lost
         self._upstream = upstream
+        self._elsewhere = elsewhere
         self._answer: Answer | None = None
         self._heard = Heard()
         self._over = False
@@ -44,6 +47,9 @@ class Speeches:
                 if said := await self._next(self._answer):
                     return self._checked(said)
         except Refused as no:
+            if no.code == "home-not-local":
+                # SECURITY: it was vouched for not long ago; the next question would still be sent.
+                self._elsewhere()
             facts = {"upstream": self._upstream, **no.facts}
             raise Refused(no.code, findings=no.findings, **facts) from None
         raise StopAsyncIteration

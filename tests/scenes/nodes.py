@@ -67,9 +67,11 @@ def environment(home: Path) -> dict[str, str]:
 
 
 @contextmanager
-def served(home: Path, config: str, *, ends: int = 0) -> Iterator[Served]:
+def served(
+    home: Path, config: str, *, ends: int = 0, environ: Mapping[str, str] | None = None
+) -> Iterator[Served]:
     """Serve by `config` until the block ends; then SIGTERM must end it with 0. `ends`: the code of
-    a node that the block has ended already."""
+    a node that the block has ended already; `environ`: what its environment has besides."""
     home.mkdir(parents=True, exist_ok=True)
     file = home / "config.toml"
     file.write_text(f"version = 1\n{config}\n[listen]\nport = 0\n")
@@ -79,7 +81,7 @@ def served(home: Path, config: str, *, ends: int = 0) -> Iterator[Served]:
             [sys.executable, "-m", "proxy", "serve", "-c", str(file)],
             stdout=out,
             stderr=err,
-            env=environment(home),
+            env={**environment(home), **(environ or {})},
             cwd=Path(__file__).parents[2],
         )
         try:

@@ -248,3 +248,15 @@ async def test_what_could_not_be_asked_is_asked_again() -> None:
         with pytest.raises(Refused, match="home-unavailable"):
             await each.is_ollama("http://a", down)
     each.close()
+
+
+async def test_what_turned_out_wrong_is_asked_again() -> None:
+    """At once, whatever was told before; and what was never asked may be forgotten, too."""
+    server, each = Server(), Guard(Clock())
+    each.forget("http://a", "m")
+    await each.vouch("http://a", "m", server.ask)
+    each.forget("http://a", "m")
+    server.shown = {"remote_host": "https://ollama.com"}
+    with pytest.raises(Refused):
+        await each.vouch("http://a", "m", server.ask)
+    assert server.asked == ["m", "m"]

@@ -18,9 +18,9 @@ class Server:
 
     def __init__(self, *chunks: bytes, refuses: str = "") -> None:
         self.chunks, self.refuses = chunks, refuses
-        self.asked = self.closed = 0
+        self.asked = self.closed = self.doubts = 0
         self.lost: list[int] = []
-        self.speeches = Speeches(self.ask, NAMES, self.lost.append, "home")
+        self.speeches = Speeches(self.ask, NAMES, self.lost.append, "home", self._doubt)
 
     async def ask(self) -> Answer:
         self.asked += 1
@@ -31,6 +31,9 @@ class Server:
     async def _each(self) -> AsyncIterator[bytes]:
         for chunk in self.chunks:
             yield chunk
+
+    def _doubt(self) -> None:
+        self.doubts += 1
 
     def _close(self) -> None:
         self.closed += 1
@@ -87,3 +90,13 @@ async def test_nothing_is_waited_for_behind_the_end() -> None:
     server = Server(*lines({"content": "Hello"}), b'{"error":"too late"}\n')
     said = [each async for some in server.speeches for each in some]
     assert said == [Text("Hello"), Ended("stop", 7, 5)]
+
+
+async def test_a_model_that_turns_out_to_run_elsewhere_is_doubted() -> None:
+    """At once, and nothing of its line is heard; other failures are no reason to."""
+    away = b'{"remote_host":"https://ollama.com","message":{"content":"Hello"},"done":false}\n'
+    for line, doubts in ((away, 1), (b'{"error":"x"}\n', 0)):
+        server = Server(line)
+        with pytest.raises(Refused):
+            await anext(server.speeches)
+        assert server.doubts == doubts
