@@ -145,13 +145,14 @@ class Message(_Plain, frozen=True, eq=False):
 
     `calls` are made here, `answers` are the ids of the calls whose results stand here (an empty id
     where the dialect has none). `sealed`: holds signed thinking or encrypted reasoning, which binds
-    everything before it. `thoughts`: the ways to thinking that may be left out; `hollow` says that
-    nothing else stands here. `signs()`: a digest of each call, however its arguments are spelled
-    (`policies.loops.signature`); `results()`: digests of what came back, `size` its bytes.
-    nothing else stands here. `texts`: the ways to what an operator or the model says here, `beside`
-    to all else that is not needed for it, `halves` the calls and results among that. `grants`: what
-    follows needs this message, for it declares tools or settings; `between`: it may only stand
-    behind a message of the user and before one of the model. These ways start at the message.
+    everything before it. `thoughts`: the ways to thinking that may be left out, `unsigned` those to
+    thinking that no vendor has signed; `hollow` says that nothing else stands here. `signs()`: a
+    digest of each call, however its arguments are spelled (`policies.loops.signature`);
+    `results()`: digests of what came back, `size` its bytes. `texts`: the ways to what an operator
+    or the model says here, `beside` to all else that is not needed for it, `halves` the calls and
+    results among that. `grants`: what follows needs this message, for it declares tools or
+    settings; `between`: it may only stand behind a message of the user and before one of the model.
+    These ways start at the message.
     """
 
     index: int
@@ -172,6 +173,7 @@ class Message(_Plain, frozen=True, eq=False):
     halves: tuple[Half, ...] = ()
     grants: bool = False
     between: bool = False
+    unsigned: tuple[Address, ...] = ()
 
 
 class Run(Struct, frozen=True, gc=False):

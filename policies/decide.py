@@ -40,6 +40,7 @@ from policies.screening import Own, Screen
 from policies.settings import Limits, Policies
 from policies.showing import Shown, leans
 from policies.unicode_screen import report
+from policies.unsigned import left_out
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +184,9 @@ def _framed(
     if (note := new_note(conversation, verdict, notes, frames)) is not None:
         notes, frames = (*notes, note), marked(frames, note)
     begins = remembered.pins is None and bool(conversation.messages or conversation.prompt)
-    window = passed.window
+    window, removed, hollow = passed.window, plan.removed, plan.hollow
+    if passed.leg is Leg.CLOUD:
+        removed, hollow = left_out(conversation, removed, hollow)
     return replace(
         passed,
         window=replace(window, anew=True) if window is not None and plan.anew else window,
@@ -193,8 +196,8 @@ def _framed(
         pins=replace(pins, explains=plan.explains) if begins else None,
         turn=plan.turn,
         anew=plan.anew,
-        removed=plan.removed,
-        hollow=plan.hollow,
+        removed=removed,
+        hollow=hollow,
         placed=plan.placed,
         notes=notes,
     )

@@ -137,7 +137,10 @@ def _block(node: Opened, notes: Notes) -> None:
         case "tool_result":
             notes.unknown_at(node)
         case "thinking":
-            notes.sealed |= bool(members.text("signature"))
+            if members.text("signature"):
+                notes.sealed = True
+            else:
+                notes.unsigned_at(node.way)
             notes.thought_at(node)
         case "redacted_thinking":
             notes.sealed = True

@@ -59,8 +59,8 @@ class Found(Struct, frozen=True, eq=False, gc=False):
 
 class Facts(Struct, frozen=True, eq=False, gc=False):
     """All that the view needs of one message or one top-level member. `spoken`: it is output of the
-    model, so it ends a run. `thoughts`, `hollow`, `texts`, `beside`, `halves`, `grants` and
-    `between` are as in `policies.conversation.Message`. `others`: digest and bytes of what came
+    model, so it ends a run. `thoughts`, `unsigned`, `hollow`, `texts`, `beside`, `halves`, `grants`
+    and `between` are as in `policies.conversation.Message`. `others`: digest and bytes of what came
     back from calls and is no text. `notable`: there is something that counts for the body as a
     whole. Addresses start at the message (or member)."""
 
@@ -85,6 +85,7 @@ class Facts(Struct, frozen=True, eq=False, gc=False):
     grants: bool = False
     between: bool = False
     leaning: tuple[tuple[Address, tuple[str, str]], ...] = ()
+    unsigned: tuple[Address, ...] = ()
     notable: bool = False
     _said: list[Said] = field(default_factory=list)
     _signs: list[tuple[bytes, ...]] = field(default_factory=list)
@@ -140,6 +141,7 @@ class Facts(Struct, frozen=True, eq=False, gc=False):
             self.halves,
             self.grants,
             self.between,
+            tuple([address + way for way in self.unsigned]) if self.unsigned else (),
         )
         self._placed[:] = [message]
         return message
@@ -199,7 +201,13 @@ def _bytes(text: str) -> int:
 def size(facts: Facts) -> int:
     """Memory of `facts` in bytes, close enough for a bound: strings counted, tuples guessed."""
     parts = 2 * (len(facts.found) + len(facts.calls) + len(facts.halves))
-    parts += len(facts.answers) + len(facts.thoughts) + len(facts.texts) + len(facts.beside)
+    parts += (
+        len(facts.answers)
+        + len(facts.thoughts)
+        + len(facts.unsigned)
+        + len(facts.texts)
+        + len(facts.beside)
+    )
     total = 0
     for found in facts.found:
         total += getsizeof(found.text) + (getsizeof(found.source) if found.source else 0)

@@ -35,6 +35,7 @@ class Notes(Struct, eq=False):
     leans: list[tuple[str, str]] = field(default_factory=list)
     leaning: list[tuple[Address, tuple[str, str]]] = field(default_factory=list)
     thoughts: list[Address] = field(default_factory=list)
+    unsigned: list[Address] = field(default_factory=list)
     hollow: bool = False
     others: list[tuple[bytes, int]] = field(default_factory=list)
     texts: list[Address] = field(default_factory=list)
@@ -71,6 +72,7 @@ class Notes(Struct, eq=False):
             self.grants,
             self.between,
             tuple(self.leaning),
+            tuple(self.unsigned),
             bool(self.tools or self.opaque or self.unknown or self.held),
         )
 
@@ -130,6 +132,10 @@ class Notes(Struct, eq=False):
     def thought_at(self, node: Opened) -> None:
         """Thinking of the model, which may be left out."""
         self.thoughts.append(node.way)
+
+    def unsigned_at(self, way: Address) -> None:
+        """Thinking that a vendor would not take back."""
+        self.unsigned.append(way)
 
     def other(self, node: Opened | None) -> None:
         """Something in a result that is no text of its own: it counts where results are compared,

@@ -9,6 +9,7 @@ the vendor's side made (`mcp_call`, `web_search_call`, …), tool listings, scre
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Final
 
 from policies.conversation import Form, Origin, ToolCall
 from proxy.dialects.notes import Notes, json_text, words
@@ -205,13 +206,20 @@ def _approval(kind: str, members: Fields, notes: Notes) -> None:
     notes.answers.append(members.text("approval_request_id"))
 
 
+HOME_REASONING: Final = "rs_home_"
+"""How ids of reasoning begin that a model at home has done; no vendor would know it."""
+
+
 def _encrypted(kind: str, members: Fields, notes: Notes) -> None:
     content = members.get("encrypted_content")
     if content is not None and content.text():
         notes.opaque_at(content)
         notes.sealed = kind == "reasoning"
-    if notes.sealed:
+    unknown = kind == "reasoning" and members.text("id").startswith(HOME_REASONING)
+    if notes.sealed or unknown:
         notes.thoughts.append(())  # the item itself
+    if unknown:
+        notes.unsigned_at(())
 
 
 def _picture(kind: str, members: Fields, notes: Notes) -> None:

@@ -35,6 +35,7 @@ from proxy.local.straight import straight
 from proxy.local.talk import Talk
 from proxy.local.telling import Telling
 from proxy.local.texts import Texts
+from proxy.local.unsealed import Unsealed
 from proxy.local.writers import writer
 from proxy.upstream import Outbound
 
@@ -207,7 +208,7 @@ class Home:
             idle=answer.idle,
             close=close,
             observers=(Texts(answer.stream, partial(self._later, asked)),),
-            filters=(Echo(asked.model),),
+            filters=(Echo(asked.model), Unsealed()),
         )
 
     def _seat(self) -> Callable[[], None]:

@@ -89,14 +89,15 @@ def native(*, bytewise: bool) -> Script:
     def answer(recorded: Recorded) -> Reply | Fault:
         asked = talk("ollama_chat", recorded.body)
         # It stops by itself, says nothing of the string, and does not tell which it was.
-        said = [*_lines(speech(asked, stops=bool(asked.options.get("stop"))))]
+        said = [*lines(speech(asked, stops=bool(asked.options.get("stop"))))]
         return Reply.stream(cut(said) if bytewise else said, "application/x-ndjson")
 
     capabilities = ["completion", "tools", "vision", "thinking"]
     return ollama(answer, capabilities=capabilities)
 
 
-def _lines(said: list[Speech]) -> Iterator[bytes]:
+def lines(said: list[Speech]) -> Iterator[bytes]:
+    """A line per piece of speech."""
     for at, each in enumerate(said):
         message: dict[str, Any] = {"role": "assistant", "content": ""}
         more: dict[str, Any] = {"done": False}
