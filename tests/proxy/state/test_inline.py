@@ -14,6 +14,7 @@ import pytest
 
 from policies.decision import FrameRow
 from proxy.state import sqlite as sqlite_module
+from proxy.state.base import StateError
 from proxy.state.inline import REST, SLOW, Inline
 from proxy.state.sqlite import FEW, PUT_BACK, SqliteStore
 
@@ -66,7 +67,7 @@ class Ticking:
 
 def test_what_was_answered_has_been_committed(table: Callable[[], sqlite3.Connection]) -> None:
     """Another connection sees it."""
-    inline = Inline(table)
+    inline = Inline(table, Ticking(0.0))
     assert inline.attempt(insert) == 1
     assert count(table) == 1
     inline.close()
@@ -76,7 +77,7 @@ def test_while_somebody_else_writes_nothing_is_done(
     table: Callable[[], sqlite3.Connection],
 ) -> None:
     """It is not waited for; later the same is done."""
-    inline = Inline(table)
+    inline = Inline(table, Ticking(0.0))
     with contextlib.closing(table()) as holder:
         holder.execute("BEGIN IMMEDIATE")
         assert inline.attempt(insert) is None
@@ -96,7 +97,7 @@ def test_work_that_fails_leaves_nothing(table: Callable[[], sqlite3.Connection],
             connection.execute(statement)
         return 1
 
-    inline = Inline(table)
+    inline = Inline(table, Ticking(0.0))
     assert inline.attempt(broken) is None
     assert count(table) == 0
     assert inline.attempt(insert) == 1
@@ -115,7 +116,7 @@ def test_a_connection_that_cannot_be_made_is_tried_again(
             raise sqlite3.OperationalError("unable to open")
         return table()
 
-    inline = Inline(connect)
+    inline = Inline(connect, Ticking(0.0))
     assert inline.attempt(insert) is None
     assert inline.attempt(insert) == 1
     inline.close()
@@ -138,16 +139,22 @@ def test_a_slow_disk_is_left_alone_for_a_while(table: Callable[[], sqlite3.Conne
 
 def test_once_closed_nothing_is_done(table: Callable[[], sqlite3.Connection]) -> None:
     """Closing twice is fine, also where nothing was ever written."""
-    unused, inline = Inline(table), Inline(table)
+    unused, inline = Inline(table), Inline(table, Ticking(0.0))
     inline.attempt(insert)
     for one in (unused, inline, inline):
         one.close()
         assert one.attempt(insert) is None
 
 
+def unhurried(store: Any) -> None:
+    """Nothing counts as slow, however busy the machine that runs the test."""
+    store._inline._clock = Ticking(0.0)
+
+
 async def test_a_small_claim_needs_no_thread(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A few rows, notes and a token are written without it, and the first one wins as ever."""
     store: Any = SqliteStore(path)
+    unhurried(store)
 
     def never(work: object) -> NoReturn:
         raise AssertionError("by the thread")
@@ -182,6 +189,7 @@ async def test_the_log_is_put_back_without_anybody_who_waits(path: Path) -> None
     """However much is claimed, the log does not grow beyond what some hundred claims need; the
     connection on the loop never puts it back itself."""
     store: Any = SqliteStore(path)
+    unhurried(store)
     for number in range(PUT_BACK * 12):
         await store.claim([(digest(number), ROW)])
         if number % PUT_BACK == 0:
@@ -205,6 +213,7 @@ async def test_what_was_claimed_outlives_a_kill(path: Path) -> None:
         "    store = SqliteStore(pathlib.Path(sys.argv[1]))\n"
         "    def never(work): raise AssertionError\n"
         "    store._writer.call = never\n"
+        "    store._inline._clock = float\n"
         "    for n in range(100000):\n"
         "        row = FrameRow('%032x' % n, 'read', intro=False)\n"
         "        await store.claim([(n.to_bytes(32, 'big'), row)])\n"
@@ -223,3 +232,81 @@ async def test_what_was_claimed_outlives_a_kill(path: Path) -> None:
     assert {number: kept[digest(number)].nonce for number in told} == {
         number: f"{number:032x}" for number in told
     }
+
+
+async def test_the_loop_waits_for_no_lock_and_no_disk(path: Path) -> None:
+    """Its connection gives up at once where another process writes, and syncs nothing: neither at
+    the end of a transaction nor by putting the log back."""
+    store: Any = SqliteStore(path)
+    unhurried(store)
+    await store.claim([(digest(1), ROW)])
+    connection = store._inline._connection
+    names = ("busy_timeout", "wal_autocheckpoint", "synchronous")
+    normal = 1
+    found = [connection.execute(f"PRAGMA {name}").fetchone()[0] for name in names]
+    assert found == [0, 0, normal]
+    await store.close()
+
+
+async def fill(store: SqliteStore, told: list[int]) -> None:
+    """Claim until there is no room; `told` gets what was claimed."""
+    for first in range(100, 100 + 200 * FEW, FEW):
+        await store.claim([(digest(number), ROW) for number in range(first, first + FEW)])
+        told += range(first, first + FEW)
+
+
+@pytest.mark.parametrize("how", ["max_page_count = 1", "query_only = 1"])
+async def test_a_disk_that_is_full_or_read_only_is_a_typed_error(
+    path: Path, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    """Neither way of writing pretends; what was written before is there, and as soon as there is
+    room the next claim is written."""
+    real, there = sqlite_module._connect, [""]
+
+    def connect(*more: Any) -> sqlite3.Connection:
+        connection = real(*more)
+        if there[0]:
+            connection.execute(f"PRAGMA {there[0]}").fetchall()
+        return connection
+
+    store: Any = SqliteStore(path)
+    unhurried(store)
+    await store.claim([(digest(1), ROW)])
+    monkeypatch.setattr(sqlite_module, "_connect", connect)
+    there[0] = how
+    store._inline._connection.execute(f"PRAGMA {how}").fetchall()
+    told = [1]
+    with pytest.raises(StateError):
+        await fill(store, told)
+    with pytest.raises(StateError):
+        await store.claim([(digest(number), ROW) for number in range(9000, 9000 + 40 * FEW)])
+    kept = (await store.read([digest(number) for number in range(20_000)])).frames
+    assert set(kept) == {digest(number) for number in told}
+    await store.close()
+    monkeypatch.undo()
+    again = SqliteStore(path)
+    assert dict((await again.claim([(digest(9000), ROW)])).frames) == {digest(9000): ROW}
+    await again.close()
+
+
+async def test_a_lock_that_is_held_for_long_is_a_typed_error(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The loop goes on meanwhile, and afterwards everything is as ever."""
+    monkeypatch.setattr(sqlite_module, "BUSY_SECONDS", 0.1)
+    store: Any = SqliteStore(path)
+    unhurried(store)
+    await store.claim([(digest(1), ROW)])
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as holder:
+        holder.execute("BEGIN IMMEDIATE")
+        waiting = asyncio.create_task(store.claim([(digest(2), ROW)]))
+        turns = 0
+        while not waiting.done():
+            await asyncio.sleep(0.001)
+            turns += 1
+        with pytest.raises(StateError):
+            waiting.result()
+        assert turns > 1
+        holder.execute("ROLLBACK")
+    assert dict((await store.claim([(digest(2), OTHER)])).frames) == {digest(2): OTHER}
+    await store.close()
