@@ -22,6 +22,8 @@ LIMIT: Final = 32 * 1024 * 1024
 """Longest answer, in bytes of its lines: some two hundred thousand words, each in a line of its
 own. A server without end would else take all memory, as what is said is kept for the end."""
 
+_LINE: Final = 64  # bytes that a line counts for at least: reading blank ones costs time as well
+
 _HALVES: Final = re.compile("[\ud800-\udfff]")
 # No quote, bracket, slash or equals sign: what follows one may be the model's words or a path.
 _SHOWN: Final = re.compile(r"[A-Za-z0-9 ,.:;_%-]{0,90}")
@@ -41,13 +43,13 @@ class Heard:
         Raises `Refused("home-unavailable")` for an error line and for what cannot be read, and
         `Refused("home-not-local")` where the model turns out to run elsewhere.
         """
-        self._size += len(chunk)
-        if self._size > LIMIT:
-            raise _failed("it said more than can be told")
         try:
             events = self._lines.feed(chunk)
         except TooLong:
             raise _too_long() from None
+        self._size += len(chunk) + _LINE * len(events)
+        if self._size > LIMIT:
+            raise _failed("it said more than can be told")
         return tuple(self._heard(events))
 
     def over(self) -> tuple[Speech, ...]:

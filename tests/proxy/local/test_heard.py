@@ -238,7 +238,7 @@ def test_a_server_without_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> No
     """What it says is kept until the end, so there has to be one."""
     monkeypatch.setattr("proxy.local.heard.LIMIT", 1000)
     heard, one = Heard(), line({"content": "a"})
-    for _ in range(1000 // len(one)):
+    for _ in range(1000 // (len(one) + 64)):
         assert heard.feed(one) == (Text("a"),)
     no = refusal(lambda: heard.feed(one))
     assert no.code == "home-unavailable"
