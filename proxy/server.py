@@ -208,6 +208,7 @@ async def _awaited(arriving: StreamReader, limit: int, idle: float) -> bytes:
         finally:
             patience.stop()
             # Where the client has left, the error holds this frame, and a ring holds the error.
+            piece = b""
             pieces.clear()
 
 
