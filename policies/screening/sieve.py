@@ -17,7 +17,7 @@ from policies.screening.corpus import SQUEEZED, Corpus
 from policies.screening.engine import linear
 from policies.screening.signs import AFTER, ALONE, FIRST, JOINT, Sentry
 from policies.screening.views import unescaped
-from policies.screening.words import Words
+from policies.screening.words import SHORTEST_FAR_RUN, SHORTEST_RUN, Words
 from policies.screening.work import Work
 
 APART = "\n\0\n"
@@ -74,16 +74,21 @@ class Sieve:
         return self.sentry.denied.reach if self.sentry.denied else 0
 
     def sift(
-        self, texts: Sequence[str], edges: Sequence[str] = (), own: Corpus | None = None
+        self,
+        texts: Sequence[str],
+        edges: Sequence[str] = (),
+        own: Corpus | None = None,
+        worded: int | None = None,
     ) -> Sifted:
         """Go over `texts`, of which neighbours may be parts of one secret, and over `edges`, where
         ends of texts meet: only what has an anchor counts there, and what the deny corpus does not
-        find in `texts`. `own`: credentials to look for in the texts."""
+        find in `texts`. `own`: credentials to look for in the texts. `worded`: so many of the texts
+        at the beginning, or all, may each have some words of one seed."""
         sifted = Sifted()
         denied, credentials = _Sought(self.sentry.denied), _Sought(own)
         for joined in _joined(texts):
             self._anchored(joined, sifted)
-            self._worded(joined, sifted)
+            self._worded(joined, sifted, len(texts) if worded is None else worded)
             self._tested(joined, sifted)
             bare = joined.fresh.translate(None, SQUEEZED) if denied.corpus or own else b""
             if denied.corpus and denied.meet(joined.data, bare):
@@ -100,6 +105,8 @@ class Sieve:
         nothing else to be looked at, and what they say without is clean."""
         left: set[int] = set()
         for _ in range(LEVELS):
+            if not texts:
+                break
             views: dict[int, str] = {}
             for number, text in texts.items():
                 view = self._plain(text)
@@ -135,14 +142,16 @@ class Sieve:
         if denied and denied.reach and denied.in_(joined.data):
             sifted.edges.update(range(joined.last + 1))
 
-    def _worded(self, joined: "_Joined", sifted: Sifted) -> None:
+    def _worded(self, joined: "_Joined", sifted: Sifted, stop: int) -> None:
         for start, end in self.words.stretches(joined.data):
             numbers = joined.numbers(start, end)
-            sifted.kept.update(joined.where(self.words.latin_run, numbers))
-            sifted.open.update(numbers)
+            sifted.kept.update(joined.where(self.words.latin_run, numbers, SHORTEST_RUN))
+            parts = range(numbers.start, min(numbers.stop, stop))
+            if parts and self.words.latin_run(joined.those(parts)):
+                sifted.open.update(parts)
         if self.words.far_run(joined.data):
-            sifted.kept.update(joined.where(self.words.far_run, joined.all))
-            sifted.open.update(joined.all)
+            sifted.kept.update(joined.where(self.words.far_run, joined.all, SHORTEST_FAR_RUN))
+            sifted.open.update(range(joined.first, min(joined.last + 1, stop)))
 
     def _tested(self, joined: "_Joined", sifted: Sifted) -> None:
         plain = joined.plain and b"\x1b" not in joined.data
@@ -215,9 +224,20 @@ class _Joined:
         start = ends[index - 1] if index else 0
         return at - start <= _EDGE or ends[index] - at <= _EDGE
 
-    def where(self, test: Callable[[bytes], bool], numbers: Iterable[int]) -> Iterator[int]:
-        """Those of the texts with these `numbers` that pass a test."""
-        return (n for n in numbers if test(_encoded(self._texts[n - self.first])))
+    def where(
+        self, test: Callable[[bytes], bool], numbers: Iterable[int], shortest: int = 0
+    ) -> Iterator[int]:
+        """Those of the texts with these `numbers` that pass a test, which none passes that has
+        fewer than `shortest` characters."""
+        for number in numbers:
+            text = self._texts[number - self.first]
+            if len(text) >= shortest and test(_encoded(text)):
+                yield number
+
+    def those(self, numbers: range) -> bytes:
+        """The texts with these `numbers`."""
+        start, stop = numbers.start - self.first, numbers.stop - self.first
+        return APART.join(self._texts[start:stop]).encode(errors="replace")
 
     def met(self, search: Callable[[bytes, int], "re2._Match | None"]) -> Iterator[int]:
         """All texts that instances lie in, even in part: where one begins in another text, it may

@@ -43,8 +43,9 @@ def look_over(
     width = min(SEAM, max(WIDEST, sieve.reach))
     row.lay_contents(frozenset(read), {right for _, right in seams}, width)
     row.lay_seams(seams, width)
+    worded = len(row.texts)
     row.lay_rest(read)
-    sifted = sieve.sift(row.texts, row.edges, own)
+    sifted = sieve.sift(row.texts, row.edges, own, worded)
     found = {number: _pictures(pieces[number], row.parts[number]) for number in read}
     kept = {at: row.texts[at] for at in sifted.kept}
     for number, texts in row.holders(sieve.remaining(kept)).items():

@@ -20,6 +20,9 @@ OWN = ("slip39", "monero")
 """Lists that come with Transom; the others come with `mnemonic`."""
 LATIN = ("english", "spanish", "french", "italian", "portuguese", "czech", *OWN)
 OTHER = ("japanese", "korean", "chinese_simplified", "chinese_traditional")
+SHORTEST_RUN = LENGTHS[0] * 4 - 1
+"""Characters of the shortest run of words of the Latin lists, which have three each or more."""
+SHORTEST_FAR_RUN = LENGTHS[0] * 2 - 1
 GAP = 24
 """Words further apart than this many other bytes do not belong together."""
 _NEXT = 40

@@ -17,7 +17,7 @@ from mnemonic import Mnemonic
 from policies.conversation import Strand
 from policies.screening import Screen, rules
 from policies.screening.sieve import APART, Sieve
-from policies.screening.words import Words
+from policies.screening.words import SHORTEST_FAR_RUN, SHORTEST_RUN, Words
 
 DENIED = "Zq7xW2pL9rTf"
 DENIED_WORDS = "what nobody may read\nat all"
@@ -176,6 +176,8 @@ def test_every_word_of_the_far_east_is_counted():
     """The bytes by which texts without any are told apart stand in each of them."""
     words = Words.load()
     assert all(words.far_run(b" ".join([word] * 12)) for word in words.far)
+    assert min(map(len, words.latin)) * 12 + 11 == SHORTEST_RUN
+    assert SHORTEST_FAR_RUN == 12 + 11
     assert not words.far_run("größer über Häuser — “so” ".encode() * 9)
 
 

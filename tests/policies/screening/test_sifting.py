@@ -81,6 +81,15 @@ def test_keys_that_pieces_share_are_looked_at_for_all_of_them(screen):
     assert all(screen.findings(pieces[n], alone[n]) for n in (0, 1, 2))
 
 
+def test_keys_that_are_words_of_a_list_are_no_seed(screen):
+    """Names of fields stand in rows, and values between them."""
+    at = ("messages", 0, "content")
+    named = [(n, name) for n in range(12) for name in ("type", "text")]
+    pairs = [(Strand((*at, n, k), k, is_key=True), Strand((*at, n, k), "it is")) for n, k in named]
+    piece = [strand for pair in pairs for strand in pair]
+    assert screen.suspects({0: piece}, [0]).alone == {}
+
+
 def test_a_denied_value_of_letters_alone_is_looked_for_where_ends_meet():
     """Such a one counts only as it is, so that it is not met among texts without their blanks."""
     screen = Screen.build({"a": b"gravelous"})
