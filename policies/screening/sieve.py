@@ -15,7 +15,7 @@ import re2
 
 from policies.screening.corpus import SQUEEZED, Corpus
 from policies.screening.engine import linear
-from policies.screening.signs import AFTER, ALONE, FIRST, JOINT, Sentry
+from policies.screening.signs import AFTER, ALONE, FIRST, JOINT, Sentry, Signs
 from policies.screening.views import unescaped
 from policies.screening.words import SHORTEST_FAR_RUN, SHORTEST_RUN, Words
 from policies.screening.work import Work
@@ -42,11 +42,12 @@ _OF_RUN = b"\1" * (_LONG // _STRIDE - 1)
 
 @dataclass(slots=True)
 class Sifted:
-    """Numbers of what has to be looked at by itself: texts in `kept`, edges in `edges`. `open`:
-    texts that may hold a part of what stands in their neighbours as well. `own`: one of the
-    credentials may stand somewhere."""
+    """Numbers of what has to be looked at by itself: texts in `kept`, in `tested` those in which
+    there may be nothing but escapes, edges in `edges`. `open`: texts that may hold a part of what
+    stands in their neighbours as well. `own`: one of the credentials may stand somewhere."""
 
     kept: set[int] = field(default_factory=set)
+    tested: set[int] = field(default_factory=set)
     open: set[int] = field(default_factory=set)
     edges: set[int] = field(default_factory=set)
     own: bool = False
@@ -101,8 +102,9 @@ class Sieve:
         return sifted
 
     def remaining(self, texts: Mapping[int, str]) -> set[int]:
-        """Numbers of the `texts` that still need a reading once escapes are undone: the others have
-        nothing else to be looked at, and what they say without is clean."""
+        """Numbers of the `texts`, all `tested` and not `kept`, that still need a reading once
+        escapes are undone: the others have nothing else to be looked at, and what they say without
+        is clean."""
         left: set[int] = set()
         for _ in range(LEVELS):
             if not texts:
@@ -115,16 +117,16 @@ class Sieve:
                 elif view:
                     views[number] = view
             numbers = list(views)
-            texts = {numbers[at]: views[numbers[at]] for at in self.sift(list(views.values())).kept}
+            sifted = self.sift(list(views.values()))
+            left.update(numbers[at] for at in sifted.kept)
+            texts = {numbers[at]: views[numbers[at]] for at in sifted.tested - sifted.kept}
         return left.union(texts)
 
     def _plain(self, text: str) -> str | None:
         """The text without escapes, if these are all that calls for a reading."""
-        data = _encoded(text)
-        signs = self.sentry.look(data)
-        if signs.hits or signs.denied or signs.joints or not signs.seen <= _ESCAPED:
-            return None
-        if self.words.may_hold(data, signs.seen):
+        data, signs = _encoded(text), Signs()
+        self.sentry.see(data, signs)
+        if signs.joints or not signs.seen <= _ESCAPED:
             return None
         view, _ = unescaped(data, Work(len(data)))
         return view.decode(errors="replace")
@@ -156,8 +158,8 @@ class Sieve:
     def _tested(self, joined: "_Joined", sifted: Sifted) -> None:
         plain = joined.plain and b"\x1b" not in joined.data
         for test in self.tests if plain else (*self.tests, self.foreign):
-            sifted.kept.update(joined.met(test.search))
-        sifted.kept.update(joined.long())
+            sifted.tested.update(joined.met(test.search))
+        sifted.tested.update(joined.long())
 
 
 class _Sought:

@@ -47,8 +47,9 @@ def look_over(
     row.lay_rest(read)
     sifted = sieve.sift(row.texts, row.edges, own, worded)
     found = {number: _pictures(pieces[number], row.parts[number]) for number in read}
-    kept = {at: row.texts[at] for at in sifted.kept}
-    for number, texts in row.holders(sieve.remaining(kept)).items():
+    tested = {at: row.texts[at] for at in sifted.tested - sifted.kept}
+    kept = sifted.kept | sieve.remaining(tested)
+    for number, texts in row.holders(kept).items():
         if number in found:
             strands = enumerate(pieces[number])
             found[number] |= {at for at, strand in strands if strand.text in texts}

@@ -214,6 +214,11 @@ class Sentry:
     def look(self, data: bytes) -> Signs:
         """Everything that can be told of a text without opening anything in it."""
         signs = self.anchors(data)
+        self.see(data, signs)
+        return signs
+
+    def see(self, data: bytes, signs: Signs) -> None:
+        """The same but for rules and deny corpus."""
         seen = signs.seen
         for number, end in self._gates.anchors(data):
             if number:
@@ -227,7 +232,6 @@ class Sentry:
                 self._ask(name, data, seen)
         if not data.isascii():
             self._ask("foreign", data, seen)
-        return signs
 
     def coded(self, run: bytes) -> Set[str]:
         """What a single run seems to stand for."""
