@@ -37,7 +37,18 @@ _IN_RUN = bytes(1 if chr(code).isalnum() or code in b"+/_-" else 0 for code in r
 )
 _ESCAPED = {"escape", *ALONE, "far"}
 """All that may be seen in a text of which only its escapes have to be looked at."""
+_SHORTEST = b"\1" * 24
+"""A run that is decoded; shorter ones stand for nothing."""
+_STRETCH = 512
+"""Bytes from the beginning of a run that are looked at in any case, with all runs in them."""
+_PATIENCE = 2048
+"""Bytes from which on it shows how much of a text runs are."""
+_BEHIND = 8
+"""Bytes behind a run that belong to it: padding, and the end of the line."""
 _OF_RUN = b"\1" * (_LONG // _STRIDE - 1)
+
+
+Search = Callable[[bytes, int], "re2._Match | None"]
 
 
 @dataclass(slots=True)
@@ -56,12 +67,13 @@ class Sifted:
 @dataclass(frozen=True, slots=True)
 class Sieve:
     """Immutable; may be used from several threads at once. `tests`: expressions that say together
-    when `look` would see anything that calls for a reading; `foreign`: those for what is no ASCII.
-    """
+    with `run_tests`, for what stands in runs, when `look` would see anything that calls for a
+    reading; `foreign`: those for what is no ASCII."""
 
     sentry: Sentry = field(repr=False)
     words: Words = field(repr=False)
-    tests: tuple["re2._Regexp", ...] = field(repr=False)
+    run_tests: tuple["re2._Regexp", ...] = field(repr=False)
+    tests: "re2._Regexp" = field(repr=False)
     foreign: "re2._Regexp" = field(repr=False)
 
     @classmethod
@@ -157,8 +169,10 @@ class Sieve:
 
     def _tested(self, joined: "_Joined", sifted: Sifted) -> None:
         plain = joined.plain and b"\x1b" not in joined.data
-        for test in self.tests if plain else (*self.tests, self.foreign):
+        for test in (self.tests,) if plain else (self.tests, self.foreign):
             sifted.tested.update(joined.met(test.search))
+        for test in self.run_tests:
+            sifted.tested.update(joined.met_in_runs(test.search))
         sifted.tested.update(joined.long())
 
 
@@ -181,7 +195,7 @@ class _Sought:
 class _Joined:
     """Texts as one: `texts` from number `first` on, the first `old` of which were gone over."""
 
-    __slots__ = ("_ends", "_old", "_texts", "data", "first", "plain")
+    __slots__ = ("_ends", "_old", "_runs", "_texts", "data", "first", "plain")
 
     def __init__(self, texts: Sequence[str], first: int = 0, old: int = 0) -> None:
         self._texts = texts
@@ -190,6 +204,7 @@ class _Joined:
         self.data = APART.join(texts).encode(errors="replace")
         self.plain = self.data.isascii()
         self._ends: list[int] = []
+        self._runs: _Runs | None = None
 
     @property
     def fresh(self) -> bytes:
@@ -241,7 +256,7 @@ class _Joined:
         start, stop = numbers.start - self.first, numbers.stop - self.first
         return APART.join(self._texts[start:stop]).encode(errors="replace")
 
-    def met(self, search: Callable[[bytes, int], "re2._Match | None"]) -> Iterator[int]:
+    def met(self, search: Search) -> Iterator[int]:
         """All texts that instances lie in, even in part: where one begins in another text, it may
         hide one that does not."""
         at = 0
@@ -251,6 +266,19 @@ class _Joined:
             if numbers[-1] >= self.last:
                 return
             at = self.ends[numbers[-1] - self.first]
+
+    def met_in_runs(self, search: Search) -> Iterator[int]:
+        """The same for what is found nowhere but in a run of characters, and round it."""
+        if self._runs is None:
+            self._runs = _Runs(self.data)
+        if self._runs.dense:
+            yield from self.met(search)
+            return
+        at = 0
+        while found := search(self._runs.data, at):
+            number = self.number(self._runs.place(found.end() - 1))
+            yield number
+            at = max(found.end(), self._runs.at_or_behind(self.ends[number - self.first]))
 
     def long(self) -> Iterator[int]:
         """Where a run of a thousand characters may stand: all of those looked at are a part of
@@ -263,6 +291,48 @@ class _Joined:
             if number >= self.last:
                 return
             at = sample.find(_OF_RUN, self.ends[number - self.first] // _STRIDE + 1)
+
+
+class _Runs:
+    """The stretches of `source` with a run of 24 characters or more, each with what stands right
+    before and behind it, so that no such run is cut. `dense`: they are too much of it to be worth
+    it, and nothing is here."""
+
+    __slots__ = ("_begins", "_starts", "data", "dense")
+
+    def __init__(self, source: bytes) -> None:
+        self._starts: list[int] = []
+        self._begins: list[int] = []
+        parts: list[bytes] = []
+        flags = source.translate(_IN_RUN)
+        begin, at = 0, flags.find(_SHORTEST)
+        self.dense = False
+        while at >= 0 and not self.dense:
+            end = flags.find(0, at + _STRETCH)
+            if end < 0:
+                end = len(source)
+            start = max(0, at - 1)
+            parts.append(source[start : end + _BEHIND])
+            self._starts.append(start)
+            self._begins.append(begin)
+            begin += len(parts[-1]) + 1
+            self.dense = 2 * begin > end + _PATIENCE
+            at = flags.find(_SHORTEST, end)
+        self.data = b"\0".join(parts)
+
+    def place(self, at: int) -> int:
+        """Where in the source that stands which is at `at` here."""
+        number = bisect_right(self._begins, at) - 1
+        return self._starts[number] + at - self._begins[number]
+
+    def at_or_behind(self, place: int) -> int:
+        """Where here that stands which is at `place` in the source, or, where it is left out, what
+        follows."""
+        number = bisect_right(self._starts, place) - 1
+        stretch = self._begins[number] + max(0, place - self._starts[number])
+        if number + 1 < len(self._begins):
+            return min(stretch, self._begins[number + 1])
+        return min(stretch, len(self.data))
 
 
 def _joined(texts: Sequence[str]) -> Iterator[_Joined]:
@@ -297,15 +367,15 @@ def _ends(parts: Sequence[str | bytes]) -> list[int]:
 
 
 @cache
-def _compiled() -> tuple[tuple["re2._Regexp", ...], "re2._Regexp"]:
-    tests = (
+def _compiled() -> tuple[tuple["re2._Regexp", ...], "re2._Regexp", "re2._Regexp"]:
+    in_runs = (
         [test for name, test in AFTER["run"].items() if name != "long"],
         [*AFTER["hex"].values(), *AFTER["line"].values()],
-        [JOINT, *AFTER["hexish"].values(), *(FIRST[name] for name in FIRST if name not in AFTER)],
     )
-    return tuple(map(_any, tests)), _any(
-        [b"\x1b", *(test for name, test in AFTER["foreign"].items() if name != "far")]
-    )
+    others = [JOINT, *AFTER["hexish"].values()]
+    others += [test for name, test in FIRST.items() if name not in AFTER]
+    foreign = [test for name, test in AFTER["foreign"].items() if name != "far"]
+    return tuple(map(_any, in_runs)), _any(others), _any([b"\x1b", *foreign])
 
 
 def _any(expressions: Sequence[bytes]) -> "re2._Regexp":

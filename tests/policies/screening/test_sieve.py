@@ -7,6 +7,7 @@ import json
 import quopri
 import textwrap
 from collections.abc import Callable, Mapping
+from functools import cache
 from urllib.parse import quote
 
 import pytest
@@ -90,9 +91,14 @@ WRITTEN: Mapping[str, Callable[[str], str]] = {
 }  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def screen() -> Screen:
+@cache
+def _screen() -> Screen:
     return Screen.build({"a": DENIED.encode(), "b": DENIED_WORDS.encode()})
+
+
+@pytest.fixture
+def screen() -> Screen:
+    return _screen()
 
 
 @st.composite
@@ -123,8 +129,9 @@ def requests(draw: st.DrawFn) -> list[list[Strand]]:
 
 @settings(max_examples=250, deadline=None)
 @given(request=requests())
-def test_what_the_sieve_lets_go_holds_nothing(screen, request):
+def test_what_the_sieve_lets_go_holds_nothing(request):
     """Every string, piece and seam: the same findings with it as without it."""
+    screen = _screen()
     pieces = dict(enumerate(request))
     seams = [(left, left + 1) for left in range(len(request) - 1)]
     suspects = screen.suspects(pieces, pieces.keys(), seams)
@@ -139,8 +146,9 @@ def test_what_the_sieve_lets_go_holds_nothing(screen, request):
 
 @settings(max_examples=60, deadline=None)
 @given(request=requests(), known=st.integers(0, 1))
-def test_the_end_of_what_is_known_counts(screen, request, known):
+def test_the_end_of_what_is_known_counts(request, known):
     """Messages of which only the ends are looked at, because they were read before."""
+    screen = _screen()
     pieces = dict(enumerate(request))
     seams = [(left, left + 1) for left in range(len(request) - 1)]
     read = [number for number in pieces if number % 2 == known]
@@ -195,3 +203,28 @@ def test_escapes_that_say_nothing_call_for_no_reading(screen):
     assert sifted.kept == {3, 4}
     assert sieve.remaining({n: texts[n] for n in (0, 1, 2)}) == {1, 2}
     assert APART not in deep
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    parts=st.lists(
+        st.tuples(st.sampled_from(("run", "hex", "line", "text", "far")), st.integers(0, 900)),
+        min_size=1,
+        max_size=9,
+    )
+)
+def test_runs_are_met_wherever_they_stand(parts):
+    """Few among much else or much of it, at the beginning, at the end, several in a text."""
+    screen = _screen()
+    coded = base64.b64encode(b"a text of some length for all to read").decode()
+    written = {
+        "run": f" {coded} ",
+        "hex": f"({coded.encode().hex()})",
+        "line": f"{'A1b2' * 12}\n",
+        "text": "",
+        "far": ("zz_" * 9 + " ") * 20,
+    }
+    texts = [written[kind] + " of it is" * size for kind, size in parts]
+    texts += [" of it is" * size + written[kind] for kind, size in parts]
+    expected = {n for n, (kind, _) in enumerate(parts * 2) if kind in ("run", "hex", "line")}
+    assert screen.sieve.sift(texts).tested == expected
