@@ -15,7 +15,6 @@ import tomllib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from types import FrameType
 from urllib.parse import urlsplit
@@ -104,8 +103,8 @@ class Recorder:
         text = self.file.read_bytes()[self.read :]
         self.read += len(text)
         for line in text.decode().splitlines():
-            _, address, started = ast.literal_eval(line)
-            yield Connect(test, address, served(started), " ".join(started[:6]))
+            _, address, started, configuration = ast.literal_eval(line)
+            yield Connect(test, address, served(configuration), " ".join(started[:6]))
 
     def wrong(self, test: str) -> list[Connect]:
         """Those that lead elsewhere, each told once; all others are forgotten."""
@@ -131,17 +130,10 @@ def configured(frame: FrameType | None) -> Peers | None:
     return None
 
 
-@cache
-def _written(path: Path) -> Peers | None:
-    upstreams = tomllib.loads(path.read_text()).get("upstream", [])
+def served(configuration: str) -> Peers | None:
+    """The same for a process that serves by that text; None where it is empty."""
+    upstreams = tomllib.loads(configuration).get("upstream", [])
     return peers_of([upstream["base_url"] for upstream in upstreams]) or None
-
-
-def served(started: Sequence[str]) -> Peers | None:
-    """The same for a process that was started so."""
-    if "serve" not in started or "-c" not in started[:-1]:
-        return None
-    return _written(Path(started[started.index("-c") + 1]))
 
 
 @contextmanager
