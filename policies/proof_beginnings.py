@@ -5,47 +5,52 @@ may stand in a message. A client sends its whole history with every turn, and al
 is the same, byte for byte, as it came and as it leaves.
 
 A beginning is the bytes of both bodies up to some message of their list, proved to belong together.
-Equal bytes are read alike: where both bodies begin so again, the reading of both goes on there. So
-each is read without the messages in between, and what was proved of those is asked about once more:
-that the screen has read them, that their frames are claimed, and that the same is planned.
+Equal bytes are read alike: where both bodies begin so again, the reading of both goes on there, in
+the list. So each is read from there on, and what was proved of all before is asked about once more:
+that the screen has read it, that its frames are claimed, and that the same is planned.
 """
 
-from dataclasses import dataclass
 from typing import Final, NoReturn, final
+
+from msgspec import Struct
 
 from policies import proof_json as own
 from policies.proof_frames import Frames, Met
 from policies.proof_plan import Planned
 
-LEAST: Final = 16 * 1024
+LEAST: Final = 1024
 """Bytes of a body below which reading it whole costs less than a beginning."""
 
 _TOKEN: Final = object()
 
 
-@dataclass(frozen=True, slots=True)
-class Side:
-    """One body: its bytes up to where a message begins, the first byte in the list, and the number
-    of messages between."""
+class Side(Struct, frozen=True):
+    """One body: its bytes up to where a message begins, the keys of the members before the list, in
+    one case, and the number of messages between."""
 
     raw: bytes
-    start: int
+    keys: frozenset[str]
     count: int
 
-    def of(self, body: bytes) -> bytes | None:
-        """`body` without the messages between; None where it does not begin so."""
+    def of(self, body: bytes, key: str) -> bytes | None:
+        """`body` with nothing before those messages of the list `key` that are behind; None where
+        it does not begin so."""
         # SECURITY: only equal bytes are read alike.
         if not body.startswith(self.raw):
             return None
         # A message begins right behind the bytes that are the same, as it did when they were read.
-        return self.raw[: self.start] + body[len(self.raw) :]
+        return b'{"%b":[%b' % (key.encode(), body[len(self.raw) :])
+
+    def again(self, found: own.Members) -> str | None:
+        """The key among those of the rest that stood before the list already."""
+        return next((key for key, _ in found if key.casefold() in self.keys), None)
 
 
 @final
 class Beginning:
-    """That messages of the list `key` were proved: `came` as the client's, `sent` as what leaves,
-    with `frames` in them, under one `planned` and with these `authored` texts at hand. `digests`
-    are theirs. Only the proof makes one."""
+    """That the members before the list `key` and messages of it were proved: `came` as the
+    client's, `sent` as what leaves, with `frames` in them, under one `planned` and with these
+    `authored` texts at hand. `digests` are theirs. Only the proof makes one."""
 
     __slots__ = ("authored", "came", "digests", "frames", "key", "planned", "sent")
     key: str
@@ -86,8 +91,7 @@ class Beginning:
         return len(self.came.raw) + len(self.sent.raw) + 400 * len(self.frames)
 
 
-@dataclass(frozen=True, slots=True)
-class Rest:
+class Rest(Struct, frozen=True):
     """What is left to be read of two bodies. `came` and `sent` are the bodies without what `begun`
     stands for, or whole."""
 
@@ -101,8 +105,7 @@ class Rest:
         return (0, 0) if self.begun is None else (self.begun.came.count, self.begun.sent.count)
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """What one request is proved against: digests of what was screened, the plan, texts of ours."""
 
     digests: frozenset[bytes]
@@ -121,21 +124,21 @@ def rest(
     if (
         type(begun) is Beginning
         and not asked.planned.placed
+        and asked.planned.tool_use
         and (begun.planned, begun.authored) == (asked.planned, asked.authored)
         and begun.digests <= asked.digests
-        and (less := begun.came.of(came)) is not None
-        and (leaves := begun.sent.of(sent)) is not None
+        and (less := begun.came.of(came, begun.key)) is not None
+        and (leaves := begun.sent.of(sent, begun.key)) is not None
         and frames.begin_with(begun.frames)
     ):
         return Rest(less, leaves, begun)
     return Rest(came, sent)
 
 
-@dataclass(frozen=True, slots=True)
-class Last:
+class Last(Struct, frozen=True):
     """The last message of the list `key` that was compared, and the last of both lists: its bytes
     as it came and as it leaves, and how many of those that were read stand before it. `met`: the
-    frames of those; `digests`: theirs."""
+    frames of those; `digests`: theirs, and those of the members before the list."""
 
     key: str
     came: tuple[bytes, int]
@@ -151,16 +154,17 @@ def beginning(
     last: Last,
     asked: Asked,
 ) -> Beginning | None:
-    """What to remember of a proof that has just succeeded: all messages of a list but the `last`;
+    """What to remember of a proof that has just succeeded: all up to the `last` message of a list;
     None where that is not worth it, or not written as usual. `lists`: the members of both bodies,
     as far as they were read."""
-    if asked.planned.placed or len(bodies[0]) < LEAST:
+    if asked.planned.placed or not asked.planned.tool_use or len(bodies[0]) < LEAST:
         return None
     begun = was.begun
-    if begun is not None and not last.digests:
+    if begun is not None and not (last.came[1] or last.sent[1]):
         return begun
-    came = _side(bodies[0], was.came, lists[0], last.key, last.came, was.skipped[0])
-    sent = _side(bodies[1], was.sent, lists[1], last.key, last.sent, was.skipped[1])
+    sides = (None, None) if begun is None else (begun.came, begun.sent)
+    came = _side(bodies[0], was.came, lists[0], last.key, last.came, sides[0])
+    sent = _side(bodies[1], was.sent, lists[1], last.key, last.sent, sides[1])
     if came is None or sent is None:
         return None
     digests = last.digests if begun is None else begun.digests | last.digests
@@ -168,14 +172,22 @@ def beginning(
 
 
 def _side(
-    body: bytes, read: bytes, found: own.Members, key: str, last: tuple[bytes, int], skipped: int
+    body: bytes,
+    read: bytes,
+    found: own.Members,
+    key: str,
+    last: tuple[bytes, int],
+    was: Side | None,
 ) -> Side | None:
-    """`body`, of which `read` was read, up to its `last` message."""
+    """`body`, of which `read` was read, behind what `was` known, up to its `last` message."""
     raw, before = last
     offsets = own.offsets(found, read)
+    skipped = 0 if was is None else was.count
     if offsets is None or not (before or skipped):
         return None
-    number = [name for name, _ in found].index(key)
+    names = [name for name, _ in found]
+    number = names.index(key)
     # Nothing but white space and a bracket stands behind the last message.
     at = offsets[number] + len(found[number][1][:-1].rstrip(own.WHITE)) - len(raw)
-    return Side(body[: len(body) - len(read) + at], offsets[number] + 1, skipped + before)
+    keys = frozenset(name.casefold() for name in names[: number + 1]) if was is None else was.keys
+    return Side(body[: len(body) - len(read) + at], keys, skipped + before)

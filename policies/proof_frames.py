@@ -8,8 +8,7 @@ import html
 import json
 import re
 import unicodedata
-from collections.abc import Container, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Container, Mapping
 from functools import lru_cache
 from heapq import nsmallest
 
@@ -53,7 +52,7 @@ class Frames:
         self._texts = texts
         self._rows = claimed.rows
         self._numbers = sorted(claimed.rows)
-        self._waiting: dict[FrameRow, list[int]] | None = None
+        self._waiting: dict[str, list[int]] | None = None
         self.met: list[tuple[FrameRow, str]] = []
 
     @property
@@ -62,11 +61,12 @@ class Frames:
         return bool(self._open)
 
     @property
-    def _open(self) -> dict[FrameRow, list[int]]:
+    def _open(self) -> dict[str, list[int]]:
+        """Nonce → the units that wait for a frame with it."""
         if self._waiting is None:
             self._waiting = {}
             for number in self._numbers:
-                self._waiting.setdefault(self._rows[number], []).append(number)
+                self._waiting.setdefault(self._rows[number].nonce, []).append(number)
         return self._waiting
 
     def begin_with(self, known: Met) -> bool:
@@ -86,9 +86,9 @@ class Frames:
         frame = _FRAME.match(sent)
         if frame is None:
             return False
-        for row in _rows(frame):
-            number = self._number(row, came)
-            if number is not None and _holds(frame, row, came):
+        for number in self._open.get(frame["nonce"], ()):
+            row = self._rows[number]
+            if self._texts.get(number) == came and _made(frame, row) and _holds(frame, row, came):
                 self._take(number)
                 return True
         return False
@@ -114,14 +114,13 @@ class Frames:
 
     def _span(self, frame: re.Match[str], came: str, at: int, found: dict[int, str]) -> int | None:
         """The unit whose text stands in `came` from `at` on and in `frame`; it joins `found`."""
-        for row in _rows(frame):
-            for number in self._open.get(row, ()):
-                text = self._texts.get(number, "")
-                if number in found or not text or not came.startswith(text, at):
-                    continue
-                if _holds(frame, row, text):
-                    found[number] = text
-                    return number
+        for number in self._open.get(frame["nonce"], ()):
+            text, row = self._texts.get(number, ""), self._rows[number]
+            if number in found or not text or not came.startswith(text, at):
+                continue
+            if _made(frame, row) and _holds(frame, row, text):
+                found[number] = text
+                return number
         return None
 
     def meet_again(self, known: Met) -> bool:
@@ -138,28 +137,31 @@ class Frames:
         return True
 
     def _number(self, row: FrameRow, text: str, gone: Container[int] = ()) -> int | None:
-        for number in self._open.get(row, ()):
-            if number not in gone and self._texts.get(number) == text:
+        for number in self._open.get(row.nonce, ()):
+            if number in gone or self._texts.get(number) != text:
+                continue
+            if (mine := self._rows[number]) is row or mine == row:
                 return number
         return None
 
     def _take(self, number: int) -> None:
         row = self._rows[number]
-        numbers = self._open[row]
+        numbers = self._open[row.nonce]
         numbers.remove(number)
         if not numbers:
-            del self._open[row]
+            del self._open[row.nonce]
         # What was claimed, and not its equal: next time these very objects are claimed again.
         self.met.append((row, self._texts[number]))
 
 
-def _rows(frame: re.Match[str]) -> Iterator[FrameRow]:
-    """The rows that may have made a frame; none where the intro names another nonce."""
+def _made(frame: re.Match[str], row: FrameRow) -> bool:
+    """Whether the marks of `frame` are those of `row`; none are where the intro names another
+    nonce."""
     intro, nonce, field, kept = frame.group("intro", "nonce", "field", "kept")
-    if intro in (None, nonce):
-        row = FrameRow(nonce, field, intro is not None, None if kept is None else int(kept))
-        yield row
-        yield replace(row, encode="json")
+    if intro not in (None, nonce) or (nonce, field) != (row.nonce, row.field):
+        return False
+    cut = None if kept is None else int(kept)
+    return row.intro == (intro is not None) and row.kept == cut
 
 
 def _holds(frame: re.Match[str], row: FrameRow, text: str) -> bool:

@@ -41,7 +41,8 @@ class Values:
             case dict(), dict():
                 if list(came) != list(sent):
                     raise ProofFailed(at)
-                for (key, before), after in zip(came.items(), sent.values(), strict=True):
+                for key, before in came.items():
+                    after = sent[key]
                     if not (type(before) is type(after) is str and before == after):
                         self.same(before, after, f"{at}.{inner(key)}")
             case list(), list():

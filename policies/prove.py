@@ -150,7 +150,9 @@ def prove(
     left = rest(bodies, begun, asked, frames)
     proof = _Proof(screened, frames, ours, marks, planned, left)
     lists = proof.bodies()
-    new = None if proof.last is None else beginning(left, bodies, lists, proof.last, asked)
+    new = None
+    if proof.last is not None and proof.lists == 1:
+        new = beginning(left, bodies, lists, proof.last, asked)
     return Cleared(_TOKEN, body, "", tuple(proof.made), new)
 
 
@@ -177,9 +179,11 @@ class _Proof:
         self.made: list[Mark] = []
         self.rest = left
         self.last: Last | None = None
+        self.before: set[bytes] = set()
+        self.lists = 0
 
     def bodies(self) -> tuple[own.Members, own.Members]:
-        came, sent = members(self.rest.came), members(self.rest.sent)
+        came, sent = self.opened()
         met = 0
         for key, raw in sent:
             met = self.tools_out(came, met, key)
@@ -198,6 +202,16 @@ class _Proof:
             raise ProofFailed("a frame that was claimed")
         if self.texts or self.notice:
             raise ProofFailed("a text that was placed")
+        return came, sent
+
+    def opened(self) -> tuple[own.Members, own.Members]:
+        """The members of both bodies, behind what is known."""
+        came, sent = members(self.rest.came), members(self.rest.sent)
+        if (begun := self.rest.begun) is not None:
+            for side, found in ((begun.came, came), (begun.sent, sent)):
+                # SECURITY: of a key that stands twice nobody can say which one counts.
+                if (key := side.again(found[1:])) is not None:
+                    raise ProofFailed(shown(key))
         return came, sent
 
     def forbids(self, key: str, sent: bytes) -> bool:
@@ -226,8 +240,11 @@ class _Proof:
             return
         if key in _LISTS and came[:1] == sent[:1] == b"[" and self.listed(key, came, sent):
             return
-        if own.digest(b"member:" + key.encode() + b"\0", came) not in self.digests:
+        digest = own.digest(b"member:" + key.encode() + b"\0", came)
+        if digest not in self.digests:
             raise ProofFailed(shown(key))
+        if not self.lists:
+            self.before.add(digest)
         if came == sent:
             return
         at = shown(key)
@@ -247,6 +264,7 @@ class _Proof:
                 self.notice = ""
         elif before and own.digest(b"message\0", before[0]) not in self.digests:
             return False
+        self.lists += 1
         self.messages(key, before, own.elements(sent))
         return True
 
@@ -256,7 +274,9 @@ class _Proof:
         met, done, seen = 0, skipped, set[bytes]()
         for number, raw in enumerate(sent, before):
             at = f"{key}[{number}]"
-            if self.told(done, raw, at) or self.repeated(key, came, met - 1, raw, at):
+            if self.notice and self.told(done, raw, at):
+                continue
+            if self.texts and self.repeated(key, came, met - 1, raw, at):
                 continue
             met = self.passed_over(key, came, skipped, met)
             expected = came[met] if met < len(came) else b""
@@ -276,7 +296,8 @@ class _Proof:
             met, done = met + 1, skipped + met + 1
             if met == len(came) and number - before + 1 == len(sent):
                 read = (expected, met - 1), (raw, number - before)
-                self.last = Last(key, *read, frozenset(seen), tuple(self.frames.met[:first]))
+                known = frozenset(seen | self.before)
+                self.last = Last(key, *read, known, tuple(self.frames.met[:first]))
             seen.add(digest)
         if (met := self.passed_over(key, came, skipped, met)) < len(came):
             raise ProofFailed(f"{key}[{skipped + met}]")

@@ -63,6 +63,9 @@ def framed(body: Body) -> Body:
 
 def screened(body: Body) -> Screened:
     digests = {hashlib.sha256(b"message\0" + dump(item)).digest() for item in body["messages"]}
+    digests |= {
+        hashlib.sha256(b"message\0" + dump(item)).digest() for item in body.get("input", ())
+    }
     for key in ("model", "stream"):
         digests.add(hashlib.sha256(b"member:" + key.encode() + b"\0" + dump(body[key])).digest())
     return Screened(frozenset(digests), frozenset())
@@ -143,6 +146,40 @@ def test_a_history_that_leaves_otherwise_is_read(at: int) -> None:
         refused(TURNS, begun(), sent=sent)
 
 
+@pytest.mark.parametrize("key", ["model", "stream"])
+def test_a_member_that_nobody_screened_is_refused(key: str) -> None:
+    """Also one that stands before the history."""
+    gone = hashlib.sha256(b"member:" + key.encode() + b"\0" + dump(client(TURNS)[key])).digest()
+    full = screened(client(TURNS)).digests
+    refused(TURNS, begun(), screened=Screened(full - {gone}, frozenset()))
+
+
+@pytest.mark.parametrize("value", ["n", 1, None])
+def test_a_member_that_leaves_otherwise_is_read(value: object) -> None:
+    """Also one that stands before the history."""
+    refused(TURNS, begun(), sent=framed(client(TURNS)) | {"model": value})
+
+
+@pytest.mark.parametrize("key", ["model", "Model", "messages", "MESSAGES", "stream"])
+def test_a_key_that_stands_on_both_sides_of_a_history_is_refused(key: str) -> None:
+    """In the client's body and in what leaves, before the history and behind it."""
+    member = b',"%b":%b}' % (key.encode(), dump(client(TURNS).get(key, "m")))
+    bodies = [dump(body)[:-1] + member for body in (client(TURNS), framed(client(TURNS)))]
+    full = screened(client(TURNS)).digests
+    odd = hashlib.sha256(b"member:" + key.encode() + b"\0" + member[len(key) + 4 : -1]).digest()
+    for memory in (None, begun()):
+        with pytest.raises(ProofFailed):
+            prove(
+                bodies[1],
+                client_body=bodies[0],
+                screened=Screened(full | {odd}, frozenset()),
+                texts={number: f"{number} {LONG}" for number in range(TURNS)},
+                claimed=Claimed({number: row(number) for number in range(TURNS)}),
+                authored={OURS},
+                begun=memory,
+            )
+
+
 @pytest.mark.parametrize("at", [0, 1, 2, 2 * TURNS - 1])
 def test_a_history_that_nobody_screened_is_refused(at: int) -> None:
     """Each message has to be screened by the rules of this request."""
@@ -207,7 +244,11 @@ def test_what_follows_a_beginning_is_read_strictly(end: bytes) -> None:
 
 def test_what_is_not_worth_it_or_not_usual_is_not_remembered() -> None:
     """Short bodies, one message, odd white space, a text placed for this turn alone."""
-    assert check(2).beginning is None
+    said = [{"role": "user", "content": word} for word in "ab"]
+    short = {"model": "m", "messages": said, "stream": False}
+    assert check(0, came=short, sent=short).beginning is None
+    twice = {"model": "m", "messages": said, "input": said, "stream": "x" * LEAST}
+    assert check(0, came=twice, sent=twice, screened=screened(twice)).beginning is None
     long = {"model": "m", "messages": [{"role": "user", "content": "x" * LEAST}], "stream": False}
     assert check(0, came=long).beginning is None
     assert check(TURNS, sent=dump(framed(client(TURNS)), (",", " : "))).beginning is None
@@ -232,7 +273,9 @@ def test_what_looks_like_a_beginning_is_none() -> None:
         planned, authored = memory.planned, memory.authored
         sent = memory.sent
 
-    Alike.sent = Side(dump(sent)[: dump(sent).rindex(b'{"role"')], *(memory.sent.start, 0))
+    Alike.sent = Side(
+        dump(sent)[: dump(sent).rindex(b'{"role"')], memory.sent.keys, memory.sent.count
+    )
     refused(TURNS, Alike(), sent=sent)
     with pytest.raises(TypeError):
         Beginning(
