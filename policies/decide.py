@@ -13,11 +13,15 @@ Owns the order and nothing else. It must not know a vendor, and it carries nothi
 The proof (`policies.prove`) reads the finished body afterwards and shares no code with either.
 """
 
+import dataclasses
 from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Final, assert_never
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from policies.conversation import Conversation, Piece, Strand, Unit
+from policies.cut import Window
 from policies.decision import (
     Allow,
     BlockFallBackLocal,
@@ -43,8 +47,7 @@ from policies.unicode_screen import report
 from policies.unsigned import left_out
 
 
-@dataclass(frozen=True, slots=True)
-class Watch:
+class Watch(Struct, frozen=True):
     """What the screen reads with: the rules in force, and the marks of what they found clean.
     `around` are pieces beside the body: header values and the query. `own`: the credentials of the
     request. `vouched`: ids of state that the upstream itself gave in answers that came through
@@ -189,11 +192,11 @@ def _framed(
         removed, hollow = left_out(conversation, removed, hollow)
     return replace(
         passed,
-        window=replace(window, anew=True) if window is not None and plan.anew else window,
+        window=_anew(window) if window is not None and plan.anew else window,
         frames=frames,
         policy_text=plan.policy_text,
         adopted=plan.adopted,
-        pins=replace(pins, explains=plan.explains) if begins else None,
+        pins=dataclasses.replace(pins, explains=plan.explains) if begins else None,
         turn=plan.turn,
         anew=plan.anew,
         removed=removed,
@@ -201,6 +204,10 @@ def _framed(
         placed=plan.placed,
         notes=notes,
     )
+
+
+def _anew(window: Window) -> Window:
+    return dataclasses.replace(window, anew=True)
 
 
 def _held_in(conversation: Conversation, findings: Sequence[Finding]) -> Mapping[str, str]:

@@ -9,6 +9,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal, NamedTuple
 
+from msgspec import Struct
+from msgspec import field as struct_field
+
 from policies.conversation import Address, Unit
 from policies.cut import Cut, Window
 from policies.events import Event
@@ -116,13 +119,15 @@ class BlockFallBackLocal:
 EgressVerdict = Allow | BlockFallBackLocal
 
 
-@dataclass(frozen=True, slots=True)
-class Screened:
+class Screened(Struct, frozen=True):
     """What the screen has read: digests of pieces that may leave as they came, and every string of
     the pieces that were opened. The proof admits nothing else but authored text and frames."""
 
     digests: frozenset[bytes]
-    strings: frozenset[str] = field(repr=False)
+    strings: frozenset[str]
+
+    def __repr__(self) -> str:
+        return f"<Screened of {len(self.digests)} pieces>"  # what was read is in no repr
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +139,7 @@ class Refusal:
     facts: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(Struct, frozen=True):
     """What to do with a request.
 
     `frames`: in the order of the units. `policy_text`: the paragraph that goes after the leading
@@ -177,8 +181,7 @@ class Decision:
     final: Final | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Remembered:
+class Remembered(Struct, frozen=True):
     """What the ledger knows; what it has never seen is absent.
 
     `rows`: unit number → its row, `late` the same in views that begin anew behind the unit.
@@ -190,18 +193,17 @@ class Remembered:
     """
 
     rows: Mapping[int, FrameRow]
-    late: Mapping[int, FrameRow] = field(default_factory=dict)
-    turns: Mapping[int, Turn] = field(default_factory=dict)
+    late: Mapping[int, FrameRow] = struct_field(default_factory=dict)
+    turns: Mapping[int, Turn] = struct_field(default_factory=dict)
     anew: tuple[int, ...] = ()
-    placed: Mapping[int, str] = field(default_factory=dict)
+    placed: Mapping[int, str] = struct_field(default_factory=dict)
     pins: Pins | None = None
-    windows: Mapping[int, Window] = field(default_factory=dict)
-    followed: Mapping[int, str] = field(default_factory=dict)
+    windows: Mapping[int, Window] = struct_field(default_factory=dict)
+    followed: Mapping[int, str] = struct_field(default_factory=dict)
     sure: tuple[Frame, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Claimed:
+class Claimed(Struct, frozen=True):
     """What holds after claiming. `rows`: unit number → row: for each frame of the decision, the
     row of whoever wrote first. `agreed`: nobody else was first with other pins, another turn or
     other placed texts; if not, there are no rows, and the decision is made again."""

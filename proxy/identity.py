@@ -9,11 +9,13 @@ model, betas; clients change those from turn to turn (wire.md 1.1.6, 6).
 import hashlib
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Sequence
+from functools import lru_cache
 
 from policies.conversation import Address, Conversation, Run, Unit
 from policies.past import Past, settled
 from proxy.said import text_digest
 
+_PERSON = b"transom-identity"
 _ASIDE = frozenset({"system", "developer"})
 
 _Standing = Counter[tuple[str, Address, bytes]]
@@ -153,22 +155,29 @@ def _standing(unit: Unit, seen: _Standing) -> int:
 def _unit_id(common: tuple[bytes, str, str], unit: Unit, standing: int) -> bytes:
     about = (*common, standing)
     if (name := unit.names.get(about)) is None:
-        key, client, dialect = common
-        kind = (b"unit", _bytes(client), _bytes(dialect))
-        name = unit.names[about] = _digest(key, (*kind, *_unit(unit, standing)))
+        digest = _units(*common).copy()
+        digest.update(_spelled(_unit(unit, standing)))
+        name = unit.names[about] = digest.digest()
     return name
 
 
-def _unit(unit: Unit, standing: int) -> Iterator[bytes]:
+@lru_cache(maxsize=256)
+def _units(key: bytes, client: str, dialect: str) -> "hashlib.blake2b":
+    """The digest of every unit, as far as all of them begin alike."""
+    kind = (b"unit", _bytes(client), _bytes(dialect))
+    return hashlib.blake2b(_spelled(kind), key=key, digest_size=32, person=_PERSON)
+
+
+def _unit(unit: Unit, standing: int) -> list[bytes]:
     if unit.call:
-        yield from (b"call", _bytes(unit.call), b"%d" % unit.part)
+        parts = [b"call", _bytes(unit.call), b"%d" % unit.part]
     else:
-        yield from (b"standing", b"%d" % standing)
-    yield _bytes(unit.tool)
-    yield b"%d" % len(unit.inner)
+        parts = [b"standing", b"%d" % standing]
+    parts += (_bytes(unit.tool), b"%d" % len(unit.inner))
     for step in unit.inner:
-        yield b"index %d" % step if isinstance(step, int) else b"key " + _bytes(step)
-    yield _text(unit)
+        parts.append(b"index %d" % step if isinstance(step, int) else b"key " + _bytes(step))
+    parts.append(_text(unit))
+    return parts
 
 
 def _text(unit: Unit) -> bytes:
@@ -176,12 +185,15 @@ def _text(unit: Unit) -> bytes:
 
 
 def _digest(key: bytes, fields: Iterable[bytes]) -> bytes:
+    return hashlib.blake2b(_spelled(fields), key=key, digest_size=32, person=_PERSON).digest()
+
+
+def _spelled(fields: Iterable[bytes]) -> bytes:
     parts: list[bytes] = []
     for value in fields:
         # SECURITY: without lengths two identities could run into the same bytes.
         parts += (len(value).to_bytes(8, "big"), value)
-    name = hashlib.blake2b(b"".join(parts), key=key, digest_size=32, person=b"transom-identity")
-    return name.digest()
+    return b"".join(parts)
 
 
 def _bytes(text: str) -> bytes:

@@ -89,16 +89,20 @@ def deeper(values: Sequence[object], room: int) -> bool:
     return bool(level)
 
 
+# There are hundreds of them, and a named tuple's own way leads through a function of Python.
+_made = tuple.__new__
+
+
 def gather(value: object, address: Address, found: list[Strand]) -> None:
     """Add every key and string of the parsed `value`, which stands at `address`, to `found`."""
     if isinstance(value, str):
-        found.append(Strand(address, value))
+        found.append(_made(Strand, (address, value, False)))
     elif isinstance(value, dict):
         for key, member in value.items():
             inner = (*address, key)
-            found.append(Strand(inner, key, True))
+            found.append(_made(Strand, (inner, key, True)))
             if type(member) is str:  # as gather would find it; most are
-                found.append(Strand(inner, member))
+                found.append(_made(Strand, (inner, member, False)))
             else:
                 gather(member, inner, found)
     elif isinstance(value, list):

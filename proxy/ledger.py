@@ -10,6 +10,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import inf
 from types import MappingProxyType
 from typing import Final, TypeVar
@@ -37,6 +38,8 @@ MANY = 2000
 DAY = 86_400.0
 
 _NONE: Mapping[int, Window] = MappingProxyType({})
+
+_TURNS: Final = {turn.value: turn for turn in Turn}.__getitem__
 
 Value = TypeVar("Value", FrameRow, str)
 
@@ -103,14 +106,14 @@ class Ledger:
         sure = self._sure(client, conversation, keys)
         rest = range(len(sure.frames), len(keys.units))
         units = [keys.units[number] for number in rest]
-        claimed = self._claimed(keys, conversation, len(sure.frames))
+        claimed = partial(self._claimed, keys, conversation, len(sure.frames))
         found = await self._look(units, notes, claimed)
-        rows = dict(sure.rows)
-        rows.update((n, found.frames[one]) for n in rest if (one := keys.units[n]) in found.frames)
-        turns = {at: Turn(found.notes[one]) for at, one in keys.turns.items() if one in found.notes}
-        wide = {at: _window(found.notes[one]) for at, one in shown.items() if one in found.notes}
+        rows, framed, noted = dict(sure.rows), found.frames, found.notes
+        rows.update([(n, framed[one]) for n in rest if (one := keys.units[n]) in framed])
+        turns = {at: _TURNS(noted[one]) for at, one in keys.turns.items() if one in noted}
+        wide = {at: _window(noted[one]) for at, one in shown.items() if one in noted}
         wide |= known
-        begun = found.notes.get(keys.conversation)
+        begun = noted.get(keys.conversation)
         pins = None if begun is None else _pins(begun)
         late: Mapping[int, FrameRow] = {}
         anew: tuple[int, ...] = ()
@@ -130,12 +133,13 @@ class Ledger:
         """The rows that hold for all frames of `decision`. What is new is written in one
         transaction before this returns; where someone was first, the row of the first holds. Where
         someone has noted something else, nothing is written and nothing is agreed upon."""
+        rows = {frame.unit: frame.row for frame in decision.frames}
         fresh = [frame for frame in decision.frames if not frame.known]
         if not fresh and not _writes(decision):
-            return Claimed({frame.unit: frame.row for frame in decision.frames})
+            return Claimed(rows)
         keys = await self._keys(client, conversation)
         digests = {f.unit: keys.late(f.unit) if f.late else keys.units[f.unit] for f in fresh}
-        notes = self._notes(client, conversation, decision, keys)
+        notes = self._notes(client, conversation, decision, keys) if _writes(decision) else {}
         try:
             winners = await self._store.claim(
                 [(digests[frame.unit], frame.row) for frame in fresh], notes.items()
@@ -143,11 +147,10 @@ class Ledger:
         except StateError as error:
             raise Refused("state-unavailable") from error
         self._keep(winners)
-        if any(winners.notes.get(digest) != value for digest, value in notes.items()):
+        if notes and any(winners.notes.get(digest) != text for digest, text in notes.items()):
             return Claimed({}, agreed=False)
-        rows = {frame.unit: frame.row for frame in decision.frames}
         # What was only proposed gives way to what somebody wrote first.
-        rows.update({number: winners.frames[digest] for number, digest in digests.items()})
+        rows.update([(number, winners.frames[digest]) for number, digest in digests.items()])
         return Claimed(rows)
 
     async def _keys(self, client: str, conversation: Conversation) -> Keys:
@@ -271,7 +274,7 @@ class Ledger:
         self,
         frames: Sequence[bytes],
         notes: Sequence[bytes],
-        claimed: Container[bytes] = frozenset(),
+        claimed: Callable[[], Container[bytes]] = frozenset,
     ) -> Rows:
         """What is known under the digests, from memory if it holds them; one read at most, and none
         where it lacks nothing but frames that are `claimed` anyhow."""
@@ -281,7 +284,7 @@ class Ledger:
         texts: dict[bytes, str] = {}
         unknown_rows = self._hit(frames, since, rows, FrameRow)
         unknown_texts = self._hit(notes, since, texts, str)
-        if unknown_texts or not all(digest in claimed for digest in unknown_rows):
+        if unknown_texts or (unknown_rows and not _within(unknown_rows, claimed())):
             try:
                 found = await self._store.read(unknown_rows, unknown_texts, refresh=refresh)
             except StateError as error:
@@ -297,26 +300,30 @@ class Ledger:
         """Put what memory holds `into` a table; the digests that it does not hold. A hit that is
         older than `since` is none, so that the store sees once a day what is still in use."""
         missing: dict[bytes, None] = {}
+        hits, used = self._hits.get, self._hits.move_to_end
         for digest in digests:
-            hit = self._hits.get(digest)
+            hit = hits(digest)
             if hit is not None and hit[1] >= since and isinstance(hit[0], kind):
-                self._hits.move_to_end(digest)
+                used(digest)
                 into[digest] = hit[0]
             else:
                 missing[digest] = None
         return [*missing]
 
     def _keep(self, found: Rows) -> None:
-        now = self._clock()
-        both: Iterable[tuple[bytes, FrameRow | str]] = (
-            *found.frames.items(),
-            *found.notes.items(),
-        )
-        for digest, value in both:
-            self._hits[digest] = value, now
-            self._hits.move_to_end(digest)
+        now, hits = self._clock(), self._hits
+        for digest, row in found.frames.items():
+            hits[digest] = row, now
+            hits.move_to_end(digest)
+        for digest, text in found.notes.items():
+            hits[digest] = text, now
+            hits.move_to_end(digest)
         while len(self._hits) > self._most_hits:
             self._hits.popitem(last=False)
+
+
+def _within(digests: Iterable[bytes], claimed: Container[bytes]) -> bool:
+    return all(map(claimed.__contains__, digests))
 
 
 def _writes(decision: Decision) -> bool:

@@ -12,15 +12,15 @@ would help nobody: the view begins anew at once, at the newest run.
 
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from policies.conversation import Address, Conversation
 from policies.cut import Window
 from policies.decision import FrameRow, Remembered, Turn
 
 
-@dataclass(frozen=True, slots=True)
-class Epoch:
+class Epoch(Struct, frozen=True):
     """`start`: the message at which the view began anew, -1 for never. `raw`: the current turn is
     read as it came. `sealed`: the last message with thinking that stays, -1 for none. `turn` and
     `anew` are what is new to be remembered, as in `Decision`."""
@@ -79,12 +79,17 @@ def is_strange(
 
 
 def epoch_of(
-    conversation: Conversation, remembered: Remembered, *, loose: bool, policy: bool
+    conversation: Conversation,
+    remembered: Remembered,
+    *,
+    loose: bool,
+    policy: bool,
+    now: Epoch | None = None,
 ) -> Epoch:
     """How the current turn is read. `loose`: there are units without a frame in the view as it
-    stands (`standing`) that cannot get one, as thinking follows them; `policy`: the policy text has
-    to stand before everything."""
-    now = standing(conversation, remembered)
+    stands (`standing`, `now` if that was asked) that cannot get one, as thinking follows them;
+    `policy`: the policy text has to stand before everything."""
+    now = standing(conversation, remembered) if now is None else now
     known = remembered.turns.get(conversation.turn)
     if now.raw:
         return now
@@ -106,8 +111,11 @@ def standing(conversation: Conversation, remembered: Remembered) -> Epoch:
     """The view as far as it is remembered: nothing new begins."""
     anew = [start for start, turn in remembered.turns.items() if turn is Turn.ANEW]
     start = max((*anew, *remembered.anew), default=-1)
-    seen = conversation.messages[conversation.since :]
-    sealed = max((m.index for m in seen if m.sealed), default=-1)
+    sealed, since = -1, conversation.since
+    for message in reversed(conversation.messages):
+        if message.sealed or message.index < since:
+            sealed = message.index if message.index >= since else -1
+            break
     raw = remembered.turns.get(conversation.turn) is Turn.RAW and start < conversation.turn
     return Epoch(start, raw and not conversation.since, sealed if sealed >= start else -1)
 
@@ -133,10 +141,10 @@ def _bound(conversation: Conversation, remembered: Remembered, now: Epoch, polic
 
 def _foreign(conversation: Conversation, turns: Mapping[int, Turn], start: int) -> Iterator[int]:
     """Messages from `start` on with thinking of a turn that was not sent from here with frames."""
-    starts = turns_of(conversation)
-    for message in conversation.messages[conversation.since :]:
-        if not message.sealed or message.index < start:
-            continue
+    first = max(start, conversation.since)
+    sealed = [m for m in conversation.messages if m.sealed and m.index >= first]
+    starts = turns_of(conversation) if sealed else ()
+    for message in sealed:
         place = bisect_right(starts, message.index)
         begun = starts[place - 1] if place else -1
         if start >= 0 and begun <= start:

@@ -6,10 +6,11 @@ elsewhere has read is judged in `epoch`.
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from operator import attrgetter
+
+from msgspec import Struct
 
 from policies.authored import POLICY_TEXTS
 from policies.conversation import Address, Conversation, Origin, Unit
@@ -24,8 +25,7 @@ from policies.settings import ToolRule
 _UNIT = attrgetter("unit")
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """The parts of a `Decision` that are the envelope's; see there. `explains`: the policy text is
     due, whether or not it can be there yet."""
 
@@ -58,12 +58,11 @@ def plan_frames(
         theirs = [n for n in theirs if trusted(units[n].source) is not Trust.OPERATOR]
     policy = pins.explains or _explains(conversation, remembered, bool(theirs))
     now = standing(conversation, remembered)
-    loose = any(
-        conversation.units[number].message < now.sealed
-        for number in _unknown(conversation, remembered, now, theirs)
-    )
-    epoch = epoch_of(conversation, remembered, loose=loose, policy=policy)
-    unknown = _unknown(conversation, remembered, epoch, theirs)
+    unknown = _unknown(conversation, remembered, now, theirs)
+    loose = any(conversation.units[number].message < now.sealed for number in unknown)
+    epoch = epoch_of(conversation, remembered, loose=loose, policy=policy, now=now)
+    if remembered.late:
+        unknown = _unknown(conversation, remembered, epoch, theirs)
     bare = {n for n in unknown if conversation.units[n].message < epoch.sealed}
     adopted = sum(conversation.units[number].answered for number in unknown)
     return Plan(
@@ -125,10 +124,12 @@ def _frames(
     else:
         sure, known = remembered.sure, remembered.rows.items()
         frames = [*sure, *(Frame(n, row, True) for n, row in islice(known, len(sure), None))]
+    last = frames[-1].unit if frames else -1
     for message, numbers in together.items():
         for number, row in _candidates(numbers, units, rules, draw):
             frames.append(Frame(number, row, False, message < epoch.start))
-    return sorted(frames, key=_UNIT)
+    # Mostly what is new stands behind all that is known.
+    return frames if not fresh or last < fresh[0] else sorted(frames, key=_UNIT)
 
 
 def _candidates(

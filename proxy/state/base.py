@@ -5,8 +5,9 @@ the ledger's. One suite (`tests/contract/test_stores.py`) holds for every implem
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Protocol
+
+from msgspec import Struct, field
 
 from policies.decision import FrameRow
 from proxy.state.book import (
@@ -39,12 +40,14 @@ class StateRefused(Exception):
     """State cannot be used at all: start is refused. The words name the path and the way out."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rows:
+class Rows(Struct, frozen=True):
     """What was found: digest → row of a frame, digest → text of a note."""
 
     frames: Mapping[bytes, FrameRow] = field(default_factory=dict)
-    notes: Mapping[bytes, str] = field(default_factory=dict, repr=False)
+    notes: Mapping[bytes, str] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"<{len(self.frames)} rows, {len(self.notes)} notes>"  # what they say is in no repr
 
 
 class FrameStore(Protocol):

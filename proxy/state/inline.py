@@ -17,10 +17,11 @@ from proxy.state.worker import FAILURES
 
 Result = TypeVar("Result")
 
-SLOW: Final = 0.01
-"""Seconds that one write may hold the loop before the disk counts as slow."""
+SLOW: Final = 0.02
+"""Seconds that one write may hold the loop. One that takes longer may only have waited for its
+turn on a busy machine; two in a row say that the disk is slow."""
 
-REST: Final = 60.0
+REST: Final = 30.0
 """Seconds for which everything is left to the thread then."""
 
 
@@ -36,6 +37,7 @@ class Inline:
         self._clock = clock
         self._connection: sqlite3.Connection | None = None
         self._rests = 0.0
+        self._slow = 0
         self._closed = False
 
     def attempt(self, work: Callable[[sqlite3.Connection], Result]) -> Result | None:
@@ -50,7 +52,8 @@ class Inline:
             return None
         finally:
             ended = self._clock()
-            if ended - begun > SLOW:
+            self._slow = self._slow + 1 if ended - begun > SLOW else 0
+            if self._slow > 1:
                 self._rests = ended + REST
         return result
 

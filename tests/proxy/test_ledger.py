@@ -54,7 +54,7 @@ def framed(rows: Iterable[FrameRow], known: Mapping[int, FrameRow] | None = None
 def begun(decision: Decision) -> Decision:
     """As with the first request of a conversation."""
     pins = decision.pins or Pins(Envelope())
-    return dataclasses.replace(decision, pins=pins, turn=Turn.WITH)
+    return structs.replace(decision, pins=pins, turn=Turn.WITH)
 
 
 def row(number: int) -> FrameRow:
@@ -340,8 +340,8 @@ async def test_pins_and_turns_come_back() -> None:
         assert (remembered.pins, remembered.turns) == (pins, {4: Turn.ANEW})
         assert (await one.claim("laptop", TALK, noted)).agreed
         for other in (
-            dataclasses.replace(noted, turn=Turn.RAW),
-            dataclasses.replace(noted, pins=Pins(Envelope())),
+            structs.replace(noted, turn=Turn.RAW),
+            structs.replace(noted, pins=Pins(Envelope())),
         ):
             assert not (await one.claim("laptop", TALK, other)).agreed
 
@@ -375,9 +375,7 @@ async def test_placed_texts_stand_beside_their_unit() -> None:
     assert (await ledger.claim("laptop", TALK, decision)).agreed
     assert (await ledger.recall("laptop", TALK)).placed == {1: "[operator] on"}
     other = (dataclasses.replace(placed[0], text="[operator] off"),)
-    assert not (
-        await ledger.claim("laptop", TALK, dataclasses.replace(decision, placed=other))
-    ).agreed
+    assert not (await ledger.claim("laptop", TALK, structs.replace(decision, placed=other))).agreed
     elsewhere = dataclasses.replace(TALK, said=((b"other",), *SAID[1:]).__getitem__)
     assert (await ledger.recall("laptop", elsewhere)).placed == {}
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from policies.decision import Claimed
 from proxy.ledger import Ledger
@@ -34,4 +35,4 @@ def forget_nonces(monkeypatch: pytest.MonkeyPatch) -> None:
 def _anew(claimed: Claimed) -> Claimed:
     drawn = {row.nonce: secrets.token_hex(16) for row in claimed.rows.values()}
     rows = {unit: replace(row, nonce=drawn[row.nonce]) for unit, row in claimed.rows.items()}
-    return replace(claimed, rows=rows)
+    return structs.replace(claimed, rows=rows)

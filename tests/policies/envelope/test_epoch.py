@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from policies.conversation import Conversation
 from policies.cut import OPEN, Window
@@ -157,7 +158,7 @@ def test_a_cut_view_knows_its_own_turn_alone() -> None:
     """What was thought before is not there: nothing is bound to it, and it is not taken out."""
     seen = cut("uAuAuArA", 4)
     assert turns_of(seen) == (4,)
-    sent = replace(known(0, turns={4: Turn.WITH}), windows={4: CUT})
+    sent = structs.replace(known(0, turns={4: Turn.WITH}), windows={4: CUT})
     view = epoch_of(seen, sent, loose=False, policy=True)
     assert view == Epoch(sealed=7)
     assert view.left_out(seen) == ()
@@ -174,7 +175,7 @@ def test_a_turn_without_a_window_begins_anew_once() -> None:
     assert once == Epoch(4, anew=True)
     again = replace(CUT, anew=True)
     assert is_strange(seen, {0: ROW}, {2: Turn.WITH}, {2: again})
-    later = replace(known(0, turns={2: Turn.WITH}, anew=(4,)), windows={2: again})
+    later = structs.replace(known(0, turns={2: Turn.WITH}, anew=(4,)), windows={2: again})
     assert epoch_of(cut("uAuArAr", 2), later, loose=False, policy=True) == Epoch(4, sealed=5)
 
 
@@ -182,9 +183,9 @@ def test_a_turn_that_shows_more_than_the_one_before_begins_anew() -> None:
     """Thinking of turns that were cut is left out; of turns that showed everything it stays."""
     seen = talk("uAuAu")
     turns = {0: Turn.WITH, 2: Turn.WITH}
-    cut_before = replace(known(turns=turns), windows={2: CUT})
+    cut_before = structs.replace(known(turns=turns), windows={2: CUT})
     assert epoch_of(seen, cut_before, loose=False, policy=False) == Epoch(4, turn=Turn.ANEW)
-    open_before = replace(known(turns=turns), windows={0: OPEN, 2: OPEN})
+    open_before = structs.replace(known(turns=turns), windows={0: OPEN, 2: OPEN})
     assert epoch_of(seen, open_before, loose=False, policy=True) == Epoch(sealed=3, turn=Turn.WITH)
-    now = replace(known(turns={4: Turn.ANEW}), windows={4: OPEN})
+    now = structs.replace(known(turns={4: Turn.ANEW}), windows={4: OPEN})
     assert epoch_of(talk("uAuAuAr"), now, loose=False, policy=True) == Epoch(4, sealed=5)

@@ -123,18 +123,20 @@ def test_a_connection_that_cannot_be_made_is_tried_again(
 
 
 def test_a_slow_disk_is_left_alone_for_a_while(table: Callable[[], sqlite3.Connection]) -> None:
-    """One write that took too long counts, and the next ones are not tried; quick ones are."""
+    """Two writes in a row that took too long, and the next ones are not tried; later one is again,
+    and one that took long among quick ones says nothing."""
     slow = Ticking(SLOW * 1.5)
     inline = Inline(table, slow)
-    assert inline.attempt(insert) == 1
-    assert inline.attempt(insert) is None
+    assert [inline.attempt(insert) for _ in range(4)] == [1, 1, None, None]
     slow.now += REST
-    assert inline.attempt(insert) == 1
+    assert [inline.attempt(insert) for _ in range(2)] == [1, None]
+    slow.now, slow.step = slow.now + REST, SLOW / 2
+    assert [inline.attempt(insert) for _ in range(3)] == [1, 1, 1]
+    for step in (SLOW * 1.5, SLOW / 2, SLOW * 1.5, SLOW / 2):
+        slow.step = step
+        assert inline.attempt(insert) == 1
     inline.close()
-    quick = Inline(table, Ticking(SLOW / 2))
-    assert [quick.attempt(insert) for _ in range(3)] == [1, 1, 1]
-    quick.close()
-    assert count(table) == 5
+    assert count(table) == 10
 
 
 def test_once_closed_nothing_is_done(table: Callable[[], sqlite3.Connection]) -> None:
