@@ -43,7 +43,7 @@ def events_of(
         yield Event("truncated", decision.cut.turn, _cut(decision.cut)), ()
     if decision.adopted:
         yield Event("adopted", facts={"count": str(decision.adopted)}), ()
-    for code, family in NOTED.items():
+    for code, family in NOTED.items() if decision.noted else ():
         if noted := [each for each in decision.noted if each.family == family]:
             yield Event(code, place_of(noted), summary(noted)), ()
     for address in conversation.unknown[:MOST_UNKNOWN]:

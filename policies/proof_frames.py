@@ -86,9 +86,10 @@ class Frames:
         frame = _FRAME.match(sent)
         if frame is None:
             return False
+        texts, rows = self._texts, self._rows
         for number in self._open.get(frame["nonce"], ()):
-            row = self._rows[number]
-            if self._texts.get(number) == came and _made(frame, row) and _holds(frame, row, came):
+            row = rows[number]
+            if texts.get(number) == came and _made(frame, row) and _holds(frame, row, came):
                 self._take(number)
                 return True
         return False

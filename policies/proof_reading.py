@@ -4,7 +4,7 @@ Part of the proof, and as independent: it shares no code with what it checks. It
 may stand where.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from policies import proof_json as own
 from policies.conversation import Address
@@ -22,22 +22,6 @@ class ProofFailed(Exception):
     def __init__(self, place: str) -> None:
         super().__init__(f"not accounted for: {place or 'the body'}")
         self.place = place
-
-
-def leaves(value: object) -> Iterable[str]:
-    """Strings and keys of a value; anything else becomes a text that nobody wrote."""
-    match value:
-        case dict():
-            for key, inner in value.items():
-                yield key
-                yield from leaves(inner)
-        case list():
-            for inner in value:
-                yield from leaves(inner)
-        case str() if type(value) is str:
-            yield value
-        case _:
-            yield "\0"
 
 
 def shown(key: str) -> str:

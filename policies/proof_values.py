@@ -8,7 +8,7 @@ from collections.abc import Container
 
 from policies import proof_json as own
 from policies.proof_frames import Frames
-from policies.proof_reading import WRAPPING, ProofFailed, inner, leaves, parsed
+from policies.proof_reading import WRAPPING, ProofFailed, inner, parsed
 
 _ROLES = frozenset({"system", "developer"})
 
@@ -79,11 +79,26 @@ class Values:
 
     def is_authored(self, value: object) -> bool:
         """Every text in it is one of ours, and there is at least one."""
-        authored = False
-        for text in leaves(value):
-            if text in self.authored:
-                authored = True
-            elif text not in WRAPPING and text not in _ROLES:
-                return False
-        self.placed += authored
-        return authored
+        ours = self._ours(value)
+        self.placed += ours or 0
+        return ours or False
+
+    def _ours(self, value: object) -> bool | None:
+        """Whether there is a text of ours in `value`; None where one stands in it that is neither
+        ours nor stands round those of ours."""
+        if type(value) is str:
+            if value in self.authored:
+                return True
+            return False if value in WRAPPING or value in _ROLES else None
+        if type(value) is dict:
+            parts = [part for pair in value.items() for part in pair]
+        elif type(value) is list:
+            parts = value
+        else:
+            return None
+        found = False
+        for part in parts:
+            if (ours := self._ours(part)) is None:
+                return None
+            found = found or ours
+        return found

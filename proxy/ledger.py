@@ -26,11 +26,15 @@ from policies.past import NONE, Past, settled
 from policies.provenance import Trust, trust_of
 from proxy.errors import Refused
 from proxy.identity import conversation_id
-from proxy.ledger_keys import Keys, keys_of, run_names
+from proxy.ledger_keys import Keys, Known, keys_of, run_names
+from proxy.memory import Memory
 from proxy.state.base import FrameStore, Rows, StateError
 
 MOST_HITS = 16_384
 """Rows kept in memory, some 8 MB: a long conversation needs no read."""
+
+MOST_TURNED = 1024
+"""Histories whose turns are remembered by name: a loop of tools begins none."""
 
 MANY = 2000
 """Units whose digests are worked out in a thread, or the event loop would wait for them."""
@@ -76,13 +80,14 @@ class Ledger:
         self._clock = clock
         self._most_hits = most_hits
         self._hits: OrderedDict[bytes, tuple[FrameRow | str, float]] = OrderedDict()
+        self._turned: Known = Memory(MOST_TURNED)
         self._about = object()  # what is remembered by this ledger, among what others do
         self.keep = keep
 
     async def window(self, client: str, conversation: Conversation) -> Window | None:
         """How much of the conversation the current turn shows, None where no request of it has
         said so yet. What `recall` asks for beside units is read along."""
-        keys = keys_of(self._key, client, conversation, units=False)
+        keys = keys_of(self._key, client, conversation, units=False, known=self._turned)
         turn = conversation.turn
         found = await self._look((), [keys.conversation, keys.turns[turn], keys.window(turn)])
         noted = found.notes.get(keys.window(turn))
@@ -155,8 +160,8 @@ class Ledger:
 
     async def _keys(self, client: str, conversation: Conversation) -> Keys:
         if len(conversation.units) < MANY:
-            return keys_of(self._key, client, conversation)
-        return await asyncio.to_thread(keys_of, self._key, client, conversation)
+            return keys_of(self._key, client, conversation, known=self._turned)
+        return await asyncio.to_thread(keys_of, self._key, client, conversation, known=self._turned)
 
     def root(self, client: str, conversation: Conversation) -> bytes:
         """What the conversation is called, whatever its turn."""

@@ -5,16 +5,17 @@ must not know a store.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from hashlib import sha256
+
+from msgspec import Struct, field
 
 from policies.conversation import Conversation, Run
 from policies.envelope.epoch import turns_of
 from proxy.identity import conversation_id, run_ids, unit_ids
+from proxy.memory import Memory
 
 
-@dataclass(frozen=True, slots=True)
-class Keys:
+class Keys(Struct, frozen=True):
     """`conversation`: its pins. `turns`: first message of a turn → how it is read. `units`: unit
     number → its row. `places`: first message of a turn → how many runs stand before it."""
 
@@ -45,25 +46,55 @@ class Keys:
         return _about(b"followed", self.conversation + self.units[unit])
 
 
-def keys_of(key: bytes, client: str, conversation: Conversation, *, units: bool = True) -> Keys:
+Turns = tuple[bytes, Mapping[int, bytes], Mapping[int, int]]
+"""The name of a conversation, and of its turns `turns` and `places` as `Keys` has them."""
+
+Known = Memory[tuple[object, ...], Turns]
+"""What a history is up to the words of the operator that begin its newest turn → its turns."""
+
+
+def keys_of(
+    key: bytes,
+    client: str,
+    conversation: Conversation,
+    *,
+    units: bool = True,
+    known: Known | None = None,
+) -> Keys:
     """The digests for a request of `client`, which is the configured name. Keyed with `key`. Worked
-    out once for a request."""
+    out once for a request; `known` is what was worked out for others under this key."""
     about = (Keys, key, client, units)
-    known: Keys | None = conversation.names.get(about)
-    if known is None:
-        known = conversation.names[about] = _keys(key, client, conversation, units)
-    return known
+    keys: Keys | None = conversation.names.get(about)
+    if keys is None:
+        root, turns, places = _turns(key, client, conversation, known)
+        names = unit_ids(key, client, conversation) if units else {}
+        keys = conversation.names[about] = Keys(root, turns, names, places)
+    return keys
 
 
-def _keys(key: bytes, client: str, conversation: Conversation, units: bool) -> Keys:
+def _turns(key: bytes, client: str, conversation: Conversation, known: Known | None) -> Turns:
+    stop = next((run.stop for run in conversation.runs if run.start == conversation.turn), 0)
+    if known is None or not stop:
+        return _named(key, client, conversation)
+    # No turn begins behind the newest one, and what follows changes no name before it.
+    said = sha256(b"".join([message.digest for message in conversation.messages[:stop]])).digest()
+    about = (client, conversation.dialect, conversation.since, conversation.turn, said)
+    if (turns := known.get(about)) is None:
+        turns = _named(key, client, conversation)
+        known.put(about, turns, 1)
+    conversation.names[key, client] = turns[0]
+    return turns
+
+
+def _named(key: bytes, client: str, conversation: Conversation) -> Turns:
     root = conversation_id(key, client, conversation)
     runs = {run.start: run for run in conversation.runs}
     starts = turns_of(conversation)
     ids = run_ids(key, client, conversation, [runs[start] for start in starts if start in runs])
     # Where no run begins the turn, the whole history is it.
     turns = {start: ids.get(start) or _about(b"whole", root) for start in starts}
-    places = {run.start: place for place, run in enumerate(conversation.runs)}
-    return Keys(root, turns, unit_ids(key, client, conversation) if units else {}, places)
+    places = {run.start: n for n, run in enumerate(conversation.runs) if run.start in turns}
+    return root, turns, places
 
 
 def run_names(key: bytes, client: str, conversation: Conversation) -> dict[int, str]:

@@ -8,6 +8,7 @@ import secrets
 import sys
 from collections.abc import Awaitable, Callable, Container, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -278,8 +279,14 @@ def _planned(conversation: Conversation, decision: Decision) -> Planned:
 def _authored(decision: Decision, claimed: Claimed) -> frozenset[str]:
     """The texts of the registry that were decided to stand in the body."""
     decided = {decision.policy_text, LEFT_OUT if decision.hollow else ""}
-    decided |= {text for _, text in standing(decision, claimed)}
-    return frozenset(AUTHORED.values()) & decided
+    if decision.notes:
+        decided |= {text for _, text in standing(decision, claimed)}
+    return _registered(frozenset(decided))
+
+
+@lru_cache(maxsize=64)
+def _registered(texts: frozenset[str]) -> frozenset[str]:
+    return frozenset(AUTHORED.values()) & texts
 
 
 def _cost(framed: tuple[FrameRow, str]) -> int:

@@ -4,7 +4,10 @@ Owns the two steps round the decision, and what a leg does when the ledger fails
 refused, home goes on with frames that nobody remembers. It must not know a store or a dialect.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from policies.conversation import Conversation
 from policies.cut import Window
@@ -23,8 +26,7 @@ the pins, the turn, its window and the beginning of a view; a sixth time cannot 
 NOTHING = Remembered({})
 
 
-@dataclass(frozen=True, slots=True)
-class Recalled:
+class Recalled(Struct, frozen=True):
     """`seen`: the conversation with the marked spans of its users' texts as units, and without what
     a cut takes out. `remembered`: what is known of it. `shown`: what of it leaves, or why nothing
     does; None on a local leg, where nothing is cut."""

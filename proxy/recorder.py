@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from msgspec import Struct
+
 from policies.kinds import KINDS, PLAIN, TOLD
 from policies.notices import NOTICES
 from policies.signals import follows
@@ -25,8 +27,7 @@ INTERVAL: Final = 0.25
 _KNOWN: Final = 4_096
 
 
-@dataclass(frozen=True, slots=True)
-class Whose:
+class Whose(Struct, frozen=True):
     """Whose request something is about: names as they may be logged, no credential."""
 
     client: str = ""

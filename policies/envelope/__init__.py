@@ -65,10 +65,8 @@ def wrap_untrusted(
     one JSON string. `ValueError`: the nonce is malformed, or stands in the text or the label, which
     a random one never does.
     """
-    nonce = draw()
-    if not is_nonce(nonce):
-        raise ValueError("the nonce of a frame must be 32 lower-case hex digits")
-    field = field_name(label)
+    nonce, field = draw(), field_name(label)
+    opening, closing = _marks(nonce, field, intro)
     # SECURITY: text that holds the nonce was written by someone who knew it.
     if nonce in text or nonce in field:
         raise ValueError("the nonce of a frame stands in the text that it would frame")
@@ -77,9 +75,15 @@ def wrap_untrusted(
     if encode == "json":
         # Only quotes, backslashes and line ends change, so that no stem can come into being.
         content = json.dumps(content, ensure_ascii=False)
-    lines = [OPEN.format(nonce=nonce, field=field), content, CLOSE.format(nonce=nonce)]
-    if intro:
-        lines.insert(0, INTRO.format(nonce=nonce))
-    if kept is not None:
-        lines.append(CUT_MARK.format(kept=kept, length=len(text)))
-    return "\n".join(lines)
+    cut = "" if kept is None else "\n" + CUT_MARK.format(kept=kept, length=len(text))
+    return f"{opening}\n{content}\n{closing}{cut}"
+
+
+@lru_cache(maxsize=4096)
+def _marks(nonce: str, field: str, intro: bool) -> tuple[str, str]:
+    """What stands before and behind the content. `ValueError`: the nonce is malformed."""
+    if not is_nonce(nonce):
+        raise ValueError("the nonce of a frame must be 32 lower-case hex digits")
+    opening = OPEN.format(nonce=nonce, field=field)
+    told = f"{INTRO.format(nonce=nonce)}\n" if intro else ""
+    return told + opening, CLOSE.format(nonce=nonce)

@@ -32,7 +32,10 @@ _KINDS = (("\\", _BACKSLASH), ("%", _PERCENT), ("&", _REFERENCE))
 
 def decode(text: str) -> str:
     """Undo one layer of escapes, all kinds at once. Without escapes: the identical object."""
-    if not any(mark in text and kind.search(text) for mark, kind in _KINDS):
+    for mark, kind in _KINDS:
+        if mark in text and kind.search(text):
+            break
+    else:
         return text
     return _ANY.sub(lambda match: _decoded(match.group()), text)
 

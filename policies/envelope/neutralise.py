@@ -47,19 +47,19 @@ def neutralise(text: str) -> str:
     The result holds no occurrence under the same folding. Meant for the original text, once.
     Time is linear in the length. Without an occurrence the identical object is returned.
     """
+    if not (found := stems(text)):
+        return text
     parts: list[str] = []
     done = 0
-    for start, stop in _merged(stems(text)):
+    for start, stop in _merged(found):
         parts += (text[done:start], REPLACEMENT)
         done = stop
-    if not parts:
-        return text
     return "".join((*parts, text[done:]))
 
 
 def stems(text: str) -> list[Span]:
     """Where the stem is seen, in any layer of escapes, as spans of `text`. They may overlap."""
-    found = list(_plain(text))
+    found = [] if _bare(text) else list(_plain(text))
     layers = [text]
     for _ in range(DEPTH):
         decoded = decode(layers[-1])
@@ -71,6 +71,11 @@ def stems(text: str) -> list[Span]:
         found += spans
         layers.append(decoded)
     return found
+
+
+def _bare(text: str) -> bool:
+    """Whether no underscore of an ASCII text is worth a look, as in most."""
+    return text.isascii() and ("_" not in text or _CANDIDATE.search(text) is None)
 
 
 def _merged(spans: Iterable[Span]) -> list[Span]:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from policies import proof_json as own
 from policies.decision import Claimed, FrameRow
 from policies.proof_frames import Frames
 from policies.proof_reading import ProofFailed
@@ -58,6 +59,9 @@ def test_values_of_ours_are_counted() -> None:
     mine = values()
     assert mine.is_authored({"role": "system", "content": OURS})
     assert not mine.is_authored({"role": "system", "content": []})
+    for more in ("theirs", 1, 1.5, None, True, own.Number("1"), {"theirs": OURS}, [["theirs"]]):
+        assert not mine.is_authored({"content": [OURS, more]}), "nobody wrote that"
+        assert not mine.is_authored({"content": [more, OURS]}), "nobody wrote that"
     assert not mine.is_authored({"content": [OURS, "theirs"]})
     assert mine.placed == 1
 

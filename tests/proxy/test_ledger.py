@@ -10,6 +10,7 @@ import threading
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -558,9 +559,9 @@ async def test_digests_of_very_many_units_are_not_worked_out_on_the_loop(
     seen: list[bool] = []
     real = ledgers.keys_of
 
-    def noted(*args: object) -> object:
+    def noted(*args: Any, **more: Any) -> object:
         seen.append(threading.current_thread() is threading.main_thread())
-        return real(*args)  # type: ignore[arg-type]
+        return real(*args, **more)
 
     monkeypatch.setattr(ledgers, "keys_of", noted)
     monkeypatch.setattr(ledgers, "MANY", 3)

@@ -3,6 +3,7 @@
 import dataclasses
 
 import pytest
+from msgspec import structs
 
 from policies.conversation import Conversation, Message, Origin, Run, Strand
 from policies.decision import Decision, Frame, FrameRow, Leg
@@ -61,7 +62,8 @@ async def test_spans_are_marked_as_they_were_when_the_conversation_began() -> No
     )
     await files.claim(TALK, Decision(Leg.CLOUD, pins=Pins(FILES.envelope)))
     assert [unit.text for unit in (await plain.recall(TALK)).seen.units] == ["a file"]
-    later = dataclasses.replace(TALK, said=lambda index: (b"2",))
+    asked = (structs.replace(TALK.messages[0], digest=b"2"), *TALK.messages[1:])
+    later = dataclasses.replace(TALK, messages=asked, said=lambda index: (b"2",))
     await plain.claim(later, Decision(Leg.CLOUD, pins=Pins(Envelope())))
     assert (await files.recall(later)).seen.units == ()
 
