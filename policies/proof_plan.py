@@ -5,8 +5,9 @@ whether that is thinking, and who said those words. It must not know where in a 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from types import MappingProxyType
+
+from msgspec import Struct, field
 
 from policies.conversation import Address
 from policies.cut import Cut
@@ -27,27 +28,26 @@ TOOLS = "tools"
 """The member that is left out where there is no such member."""
 
 
-@dataclass(frozen=True, slots=True)
-class Planned:
+class Planned(Struct, frozen=True):
     """`removed`: ways to values of the client's body that are left out. `placed`: texts that stand
     behind one of its messages. `tool_use`: the model may call tools; where not, the body says so in
     the dialect's way. `cut`: what of earlier turns is left out of the list `key`; None where all is
-    shown."""
+    shown. `by_message`: `removed`, sorted out."""
 
     removed: frozenset[Address] = frozenset()
     placed: tuple[Placed, ...] = ()
     tool_use: bool = True
     cut: Cut | None = None
     key: str = ""
-    _ways: dict[tuple[str | int, ...], list[Address]] = field(default_factory=dict, repr=False)
+    by_message: dict[tuple[str | int, ...], list[Address]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for way in self.removed:
-            self._ways.setdefault(way[:2], []).append(way[2:])
+            self.by_message.setdefault(way[:2], []).append(way[2:])
 
     def ways(self, key: str, index: int) -> list[Address]:
         """The ways, from that message down, to what is left out; an empty one for all of it."""
-        return sorted(self._ways.get((key, index), ()), key=repr) if self._ways else []
+        return sorted(self.by_message.get((key, index), ()), key=repr) if self.removed else []
 
     def behind(self, index: int) -> Sequence[Placed]:
         """The texts behind that message."""

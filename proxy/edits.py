@@ -8,6 +8,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, assert_never
 
@@ -60,6 +61,7 @@ Edit = Replace | Insert | Member | Remove
 Cut = tuple[int, int, bytes]
 """First byte, end, and what stands there afterwards. An empty span inserts."""
 
+_SHORT = 4096
 _strict = parser(bool)
 _well_formed = msgspec.json.Decoder(msgspec.Raw).decode
 
@@ -139,6 +141,11 @@ def _position(document: "Document", address: Address) -> int:
 
 
 def _value(raw: bytes) -> bytes:
+    # What is put in is mostly the same few texts of ours; long ones are not kept.
+    return _remembered(raw) if len(raw) <= _SHORT else _judged(raw)
+
+
+def _judged(raw: bytes) -> bytes:
     try:
         text = raw.decode()
         try:
@@ -152,6 +159,9 @@ def _value(raw: bytes) -> bytes:
     except ValueError:
         raise ValueError("an edit's raw bytes are not one JSON value") from None
     return raw
+
+
+_remembered = lru_cache(maxsize=256)(_judged)
 
 
 def _take(taken: set[Address], address: Address) -> None:

@@ -34,7 +34,7 @@ class Memory(Generic[K, V]):
 
     def put(self, key: K, value: V, cost: int) -> None:
         """Keep `value`; the first one under a key stays, and what alone exceeds the bound goes."""
-        self.put_all([(key, value, cost)])
+        self.put_all(((key, value, cost),))
 
     def put_all(self, entries: Iterable[tuple[K, V, int]]) -> None:
         """`put` for many at once: each a key, a value and its cost."""

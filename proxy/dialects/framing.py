@@ -6,7 +6,6 @@ dialect has, nor how a frame is written: `wrap_untrusted` alone makes frames.
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from copy import copy
 from dataclasses import dataclass
 from hashlib import sha256
 from operator import attrgetter
@@ -175,15 +174,20 @@ def _framed_message(node: Node, depth: int, framings: Sequence[_Framing]) -> byt
 def _written_anew(node: Node, write: Writer, depth: int, framings: Sequence[_Framing]) -> bytes:
     """The same, of a message whose value gives its bytes: all but the framed strings comes out as
     it came. The value itself is left alone."""
-    copies: dict[Address, Any] = {(): copy(node.value())}
+    copies: dict[Address, Any] = {(): _copied(node.value())}
     for unit, row in framings:
         way = unit.address[depth:]
         for end in range(1, len(way)):
             if way[:end] not in copies:
                 parent, step = copies[way[: end - 1]], way[end - 1]
-                parent[step] = copies[way[:end]] = copy(parent[step])
+                parent[step] = copies[way[:end]] = _copied(parent[step])
         copies[way[:-1]][way[-1]] = _framed(unit, row)
     return write(copies[()])
+
+
+def _copied(value: Any) -> Any:
+    """A container with the same values in it."""
+    return dict(value) if type(value) is dict else list(value)
 
 
 def _between(text: str, spans: Sequence[tuple[int, int, str]]) -> str:
