@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 from msgspec import Struct
 from msgspec import field as struct_field
 
-from policies.conversation import Address, Unit
+from policies.conversation import Address
 from policies.cut import Cut, Window
 from policies.events import Event
 from policies.pins import Pins
@@ -210,7 +210,3 @@ class Claimed(Struct, frozen=True):
 
     rows: Mapping[int, FrameRow]
     agreed: bool = True
-
-    def texts(self, units: tuple[Unit, ...]) -> Mapping[int, str]:
-        """Unit number → its text, for the units that are framed."""
-        return {number: units[number].text for number in self.rows}

@@ -5,7 +5,7 @@ not know what is worked out. A client sends its whole history with every turn, s
 over all of it costs more with each; here only what is new is walked over.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -56,3 +56,14 @@ def settled(
         found = extend(old, NONE if old is None else before, now)
         now.keep(name, found)
     return found
+
+
+def texts_of(conversation: "Conversation") -> Mapping[int, str]:
+    """Unit number → its text, for all units."""
+    units = conversation.units
+
+    def extend(old: dict[int, str] | None, start: Past, stop: Past) -> dict[int, str]:
+        return {**(old or {}), **{n: units[n].text for n in range(start.units, stop.units)}}
+
+    known = settled(conversation, texts_of, extend)
+    return {**known, **{n: units[n].text for n in range(conversation.past.units, len(units))}}

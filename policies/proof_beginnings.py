@@ -15,6 +15,7 @@ from typing import Final, NoReturn, final
 from msgspec import Struct
 
 from policies import proof_json as own
+from policies.decision import FrameRow
 from policies.proof_frames import Frames, Met
 from policies.proof_plan import Planned
 
@@ -50,9 +51,10 @@ class Side(Struct, frozen=True):
 class Beginning:
     """That the members before the list `key` and messages of it were proved: `came` as the
     client's, `sent` as what leaves, with `frames` in them, under one `planned` and with these
-    `authored` texts at hand. `digests` are theirs. Only the proof makes one."""
+    `authored` texts at hand. `digests` are theirs. `apart`: rows and texts of the frames. Only the
+    proof makes one."""
 
-    __slots__ = ("authored", "came", "digests", "frames", "key", "planned", "sent")
+    __slots__ = ("apart", "authored", "came", "digests", "frames", "key", "planned", "sent")
     key: str
     came: Side
     sent: Side
@@ -60,6 +62,7 @@ class Beginning:
     frames: Met
     planned: Planned
     authored: frozenset[str]
+    apart: tuple[tuple[FrameRow, ...], tuple[str, ...]]
 
     def __init__(
         self,
@@ -75,7 +78,8 @@ class Beginning:
         # SECURITY: what vouches for messages that are not read again is made by their proof alone.
         if token is not _TOKEN:
             raise TypeError("a beginning is made by the proof alone")
-        values = (authored, came, digests, frames, key, planned, sent)
+        apart = tuple([row for row, _ in frames]), tuple([text for _, text in frames])
+        values = (apart, authored, came, digests, frames, key, planned, sent)
         for name, value in zip(self.__slots__, values, strict=True):
             object.__setattr__(self, name, value)
 
@@ -129,7 +133,7 @@ def rest(
         and begun.digests <= asked.digests
         and (less := begun.came.of(came, begun.key)) is not None
         and (leaves := begun.sent.of(sent, begun.key)) is not None
-        and frames.begin_with(begun.frames)
+        and frames.begin_with(begun.frames, begun.apart)
     ):
         return Rest(less, leaves, begun)
     return Rest(came, sent)

@@ -69,13 +69,14 @@ class Frames:
                 self._waiting.setdefault(self._rows[number].nonce, []).append(number)
         return self._waiting
 
-    def begin_with(self, known: Met) -> bool:
-        """As `meet_again`, for the frames of a whole history: mostly they are the first ones."""
+    def begin_with(self, known: Met, apart: tuple[tuple[FrameRow, ...], tuple[str, ...]]) -> bool:
+        """As `meet_again`, for the frames of a whole history: mostly they are the first ones.
+        `apart`: the rows of `known`, and the texts."""
         count, rows, texts = len(known), self._rows, self._texts
         if self._waiting is None and not self.met:
             first = self._numbers[:count]
             # Each row with its own text, as they are claimed now.
-            if tuple(zip(map(rows.get, first), map(texts.get, first), strict=True)) == known:
+            if (tuple(map(rows.get, first)), tuple(map(texts.get, first))) == apart:
                 self.met = [*known]
                 self._numbers = self._numbers[count:]
                 return True

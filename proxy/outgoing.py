@@ -16,6 +16,7 @@ from policies.authored import AUTHORED, LEFT_OUT
 from policies.conversation import Conversation, Piece
 from policies.decide import UNASKED, Watch, decide, looks_inside
 from policies.decision import Claimed, Decision, FrameRow, Leg
+from policies.past import texts_of
 from policies.proof_plan import Planned
 from policies.prove import Beginning, Cleared, Mark, ProofFailed, prove
 from policies.screening import Own, Screen
@@ -252,7 +253,7 @@ class Workshop:
                 body,
                 client_body=document.body,
                 screened=decision.screened,
-                texts=claimed.texts(conversation.units),
+                texts=texts_of(conversation),
                 claimed=claimed,
                 authored=_authored(decision, claimed),
                 marks=self.proved,

@@ -4,12 +4,15 @@ Owns their memory. It must not know how a cut is planned: what is remembered is 
 the very same messages, tools and window.
 """
 
+from operator import attrgetter
 from typing import Final
 
 from policies.conversation import Conversation
 from policies.cut import Cut, Window
 from policies.minimality import plan
 from proxy.memory import Memory
+
+_SPAN = attrgetter("span")
 
 LIMIT: Final = 8 * 1024 * 1024
 _ENTRY = 500  # bytes of one cut, with its slot
@@ -26,7 +29,7 @@ class Plans:
 
     def __call__(self, conversation: Conversation, window: Window) -> Cut | None:
         """See `plan`."""
-        if any(unit.span is not None for unit in conversation.units):
+        if any(map(_SPAN, conversation.units)):
             return plan(conversation, window)  # marks of spans are no part of a message
         turn = conversation.turn
         digests = tuple([message.digest for message in conversation.messages[:turn]])

@@ -1,12 +1,10 @@
-"""What a decision and a claim say about the units of a conversation."""
+"""What a decision says of itself."""
 
-from policies.conversation import Unit
-from policies.decision import Claimed, FrameRow
+from policies.decision import Screened
 
 
-def test_a_claim_gives_the_texts_of_what_is_framed():
-    """By number, and of no other unit: the proof takes these for what stands in frames."""
-    units = tuple(Unit(("messages", n), text, "tool:read") for n, text in enumerate("abc"))
-    rows = {number: FrameRow("0" * 32, "read", intro=True) for number in (0, 2)}
-    assert Claimed(rows).texts(units) == {0: "a", 2: "c"}
-    assert Claimed({}).texts(units) == {}
+def test_what_was_read_is_in_no_representation() -> None:
+    """The strings of a body are the caller's own."""
+    screened = Screened(frozenset({b"d"}), frozenset({"a word of theirs"}))
+    assert "theirs" not in repr(screened)
+    assert "1 pieces" in repr(screened)

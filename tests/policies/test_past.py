@@ -1,7 +1,9 @@
 """What is known of a beginning is carried over, and nothing of it is changed."""
 
-from policies.conversation import Conversation
-from policies.past import NONE, Past, settled
+import dataclasses
+
+from policies.conversation import Conversation, Unit
+from policies.past import NONE, Past, settled, texts_of
 
 
 def talk(past: Past, before: Past) -> Conversation:
@@ -35,6 +37,18 @@ def test_what_is_known_is_extended_by_what_is_new() -> None:
 def test_a_past_before_that_nobody_asked_about_says_nothing() -> None:
     """Then all of it is walked over."""
     assert settled(talk(Past(4), Past(2)), "range", extend) == (0, 1, 2, 3)
+
+
+def test_the_texts_of_units_are_carried_over() -> None:
+    """By number; of those that were there before only once."""
+    units = tuple(Unit(("messages", n), text, "tool:read") for n, text in enumerate("abcd"))
+    first, second = Past(1, units=1), Past(3, units=3)
+    for past, before in ((first, NONE), (second, first)):
+        seen = dataclasses.replace(talk(past, before), units=units)
+        assert texts_of(seen) == {0: "a", 1: "b", 2: "c", 3: "d"}
+    others = dataclasses.replace(talk(second, first), units=(*units[:3], units[0]))
+    assert texts_of(others) == {0: "a", 1: "b", 2: "c", 3: "a"}
+    assert texts_of(talk(Past(), NONE)) == {}
 
 
 def test_a_name_holds_what_it_depends_on() -> None:

@@ -10,7 +10,7 @@ import pytest
 from policies import proof_frames
 from policies.decision import Claimed, FrameRow
 from policies.envelope import neutralise
-from policies.proof_frames import Frames
+from policies.proof_frames import Frames, Met
 
 NONCE = "0123456789abcdef" * 2
 ROW = FrameRow(NONCE, "read", intro=False)
@@ -236,18 +236,22 @@ def test_no_more_is_taken_out_than_a_stem(way: str) -> None:
         assert not frames(text).meet(text, framed("a transom-data-marker-removed b"))
 
 
+def parted(known: Met) -> tuple[tuple[FrameRow, ...], tuple[str, ...]]:
+    return tuple(row for row, _ in known), tuple(text for _, text in known)
+
+
 def test_frames_of_a_history_are_met_first_or_one_by_one() -> None:
     """They are the first ones mostly; where not, or where others were met, each is looked for."""
     known = ((ROW, "one"), (ROW, "two"))
     for claimed in (("one", "two", "three"), ("three", "one", "two")):
         mine = frames(*claimed)
-        assert mine.begin_with(known)
+        assert mine.begin_with(known, parted(known))
         assert mine.met == [*known]
         assert not mine.meet("one", framed("one"))
         assert mine.meet("three", framed("three"))
         assert not mine.left
     mine = frames("one", "one", "two")
     assert mine.meet("one", framed("one"))
-    assert mine.begin_with(known)
+    assert mine.begin_with(known, parted(known))
     assert not mine.left
-    assert not frames("one").begin_with(known)
+    assert not frames("one").begin_with(known, parted(known))

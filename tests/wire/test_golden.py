@@ -13,6 +13,7 @@ from policies.authored import AUTHORED, POLICY_TEXT
 from policies.conversation import Conversation
 from policies.decision import Claimed, Decision, Frame, FrameRow, Leg, Screened
 from policies.envelope import field_name, neutralise
+from policies.past import texts_of
 from policies.prove import prove
 from proxy.dialects import ALL
 from proxy.lazyjson import read
@@ -65,7 +66,7 @@ def test_the_proof_accounts_for_what_was_rewritten(path: Path) -> None:
         sent,
         client_body=body,
         screened=screened,
-        texts=claimed.texts(conversation.units),
+        texts=texts_of(conversation),
         claimed=claimed,
         authored=frozenset(AUTHORED.values()),
     )
