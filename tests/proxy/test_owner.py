@@ -81,7 +81,7 @@ async def test_without_an_audit_nothing_goes_to_a_cloud(store: Shaky) -> None:
     with pytest.raises(Refused, match="state-unavailable"):
         await owner.decided(case(), CUT, Policies())
     await owner.decided(case(Leg.LOCAL), structs.replace(CUT, leg=Leg.LOCAL), Policies())
-    no = replace(CUT, refusal=Refusal("egress-blocked"))
+    no = structs.replace(CUT, refusal=Refusal("egress-blocked"))
     await owner.decided(case(), no, Policies())
     found = (Finding("nsec", "messages[0]"),)
     with pytest.raises(Refused, match="state-unavailable"):
