@@ -1,11 +1,11 @@
-"""A connection on the event loop for what is written in less time than the way to a thread takes.
+"""A connection on the event loop for what takes less time than the way to a thread.
 
-Owns the one attempt, and when none is made. It must not know tables. A claim of a few rows takes
-some twenty microseconds where it stands, and ten times that by way of a thread, as both want the
-interpreter. Nothing is waited for here: while somebody else writes, and whatever fails, it is left
-to the thread (`worker`), which waits, tries again and says what is wrong. A disk that turns out to
-be slow is left to the thread for a while. This connection never puts the log back into the file,
-which syncs the disk.
+Owns the one attempt, and when none is made. It must not know tables. To claim or look up a few rows
+takes some twenty microseconds where it stands, and ten times that by way of a thread, as both want
+the interpreter. Nothing is waited for here: while somebody else writes, and whatever fails, it is
+left to the thread (`worker`), which waits, tries again and says what is wrong. A disk that turns
+out to be slow is left to the thread for a while. This connection never puts the log back into the
+file, which syncs the disk.
 """
 
 import sqlite3
@@ -43,11 +43,22 @@ class Inline:
     def attempt(self, work: Callable[[sqlite3.Connection], Result]) -> Result | None:
         """The result of `work` in a transaction of its own, once that has been committed; None
         where that could not be done at once, and then nothing has been written."""
+        return self._tried(self._transact, work)
+
+    def look(self, work: Callable[[sqlite3.Connection], Result]) -> Result | None:
+        """The result of `work`, which only reads; None where that could not be done at once."""
+        return self._tried(self._looked, work)
+
+    def _tried(
+        self,
+        way: Callable[[Callable[[sqlite3.Connection], Result]], Result],
+        work: Callable[[sqlite3.Connection], Result],
+    ) -> Result | None:
         begun = self._clock()
         if self._closed or begun < self._rests:
             return None
         try:
-            result = self._transact(work)
+            result = way(work)
         except FAILURES:
             return None
         finally:
@@ -64,10 +75,16 @@ class Inline:
             self._connection.close()
             self._connection = None
 
-    def _transact(self, work: Callable[[sqlite3.Connection], Result]) -> Result:
+    def _open(self) -> sqlite3.Connection:
         if self._connection is None:
             self._connection = self._connect()
-        connection = self._connection
+        return self._connection
+
+    def _looked(self, work: Callable[[sqlite3.Connection], Result]) -> Result:
+        return work(self._open())
+
+    def _transact(self, work: Callable[[sqlite3.Connection], Result]) -> Result:
+        connection = self._open()
         connection.execute("BEGIN IMMEDIATE")
         try:
             result = work(connection)

@@ -1,9 +1,9 @@
 """State in one SQLite file, for one process or several: `sqlite:///…`.
 
-Owns the file, its rights and who writes: small things are written on the loop if nothing is in the
-way, all else in one thread, and another one reads and puts the log back into the file. It must not
-know what a digest stands for. WAL with `synchronous=NORMAL`: a row that was claimed survives the
-end of the process at any moment.
+Owns the file, its rights and who does what: a few rows are written or read on the loop if nothing
+is in the way, all else is written in one thread, and another one reads and puts the log back into
+the file. It must not know what a digest stands for. WAL with `synchronous=NORMAL`: a row that was
+claimed survives the end of the process at any moment.
 """
 
 import contextlib
@@ -37,7 +37,8 @@ DEADLINE_SECONDS = 5.0
 """How long a request waits for its read or claim, queue included."""
 
 FEW = 32
-"""Rows of one claim up to which it may be written on the loop: a fifth of a millisecond."""
+"""Rows up to which a claim, or a look for them, may be done on the loop: it takes a fifth of a
+millisecond."""
 
 PUT_BACK = 250
 """Writes after which the log is put back into the file: some four pages each."""
@@ -80,8 +81,9 @@ class SqliteStore:
     ) -> Rows:
         now = self._clock()
         before = int(now - refresh) if refresh else 0
-        found, stale = await self._reader.call(
-            lambda connection: rows.select(connection, frames, notes, before)
+        found, stale = await self._look(
+            lambda connection: rows.select(connection, frames, notes, before),
+            few=len(frames) + len(notes) <= FEW,
         )
         if any(stale):
             self._writer.post(lambda connection: rows.touch(connection, stale, int(now)))
@@ -111,7 +113,7 @@ class SqliteStore:
         await self._write(lambda db: home_rows.mark(db, digests, session, now))
 
     async def marked(self, digests: Sequence[bytes]) -> frozenset[bytes]:
-        found = await self._reader.call(lambda db: home_rows.marked(db, digests))
+        found = await self._look(lambda db: home_rows.marked(db, digests), few=len(digests) <= FEW)
         if found:
             now = int(self._clock())
             self._writer.post(lambda db: home_rows.touch(db, tuple(found), now))
@@ -158,6 +160,12 @@ class SqliteStore:
         self._inline.close()
         await self._reader.close()
         await self._writer.close()
+
+    async def _look(self, work: Callable[[sqlite3.Connection], Result], *, few: bool) -> Result:
+        """Read; what is `few` on the loop if nothing is in the way."""
+        if few and (done := self._inline.look(work)) is not None:
+            return done
+        return await self._reader.call(work)
 
     async def _write(
         self, work: Callable[[sqlite3.Connection], Result], *, few: bool = False

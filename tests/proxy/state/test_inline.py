@@ -153,6 +153,47 @@ def unhurried(store: Any) -> None:
     store._inline._clock = Ticking(0.0)
 
 
+def test_reading_begins_no_transaction(table: Callable[[], sqlite3.Connection]) -> None:
+    """It is done while somebody else writes, sees what was written last, and fails softly."""
+    inline = Inline(table)
+    size = "SELECT count(*) FROM t"
+
+    def read(connection: sqlite3.Connection) -> int:
+        assert not connection.in_transaction
+        found: int = connection.execute(size).fetchone()[0]
+        return found
+
+    with contextlib.closing(table()) as holder:
+        holder.execute("BEGIN IMMEDIATE")
+        insert(holder)
+        assert inline.look(read) == 0
+        holder.execute("COMMIT")
+        assert inline.look(read) == 1
+        holder.execute("DROP TABLE t")
+    assert inline.look(read) is None
+    inline.close()
+    assert inline.look(read) is None
+
+
+async def test_a_small_look_needs_no_thread(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A few rows and notes are found without it; many are not looked for on the loop."""
+    store: Any = SqliteStore(path)
+    unhurried(store)
+    few = [(digest(number), ROW) for number in range(FEW - 1)]
+    await store.claim(few, [(digest(1), "pins")])
+
+    def never(work: object) -> NoReturn:
+        raise AssertionError("by the thread")
+
+    monkeypatch.setattr(store._reader, "call", never)
+    found = await store.read([one for one, _ in few], [digest(1)])
+    assert (dict(found.frames), dict(found.notes)) == (dict(few), {digest(1): "pins"})
+    with pytest.raises(AssertionError, match="by the thread"):
+        await store.read([digest(number) for number in range(FEW + 1)])
+    monkeypatch.undo()
+    await store.close()
+
+
 async def test_a_small_claim_needs_no_thread(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A few rows, notes and a token are written without it, and the first one wins as ever."""
     store: Any = SqliteStore(path)
@@ -195,7 +236,7 @@ async def test_the_log_is_put_back_without_anybody_who_waits(path: Path) -> None
     for number in range(PUT_BACK * 12):
         await store.claim([(digest(number), ROW)])
         if number % PUT_BACK == 0:
-            await store.read([digest(number)])  # behind it
+            await store.counters()  # behind it, in the same thread
     pragma = store._inline._connection.execute("PRAGMA wal_autocheckpoint").fetchone()
     size = path.with_name("transom.db-wal").stat().st_size
     with contextlib.closing(sqlite_module._connect(path)) as connection:
