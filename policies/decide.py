@@ -14,9 +14,7 @@ The proof (`policies.prove`) reads the finished body afterwards and shares no co
 """
 
 import dataclasses
-from bisect import bisect_left
 from collections.abc import Callable, Container, Mapping, Sequence
-from operator import attrgetter
 from typing import Final, assert_never
 
 from msgspec import Struct
@@ -47,8 +45,6 @@ from policies.settings import Limits, Policies
 from policies.showing import Shown, leans
 from policies.unicode_screen import report
 from policies.unsigned import left_out
-
-_MESSAGE = attrgetter("message")
 
 
 class Watch(Struct, frozen=True):
@@ -243,9 +239,8 @@ def _unread(conversation: Conversation, remembered: Remembered) -> list[Unit]:
 def _read(conversation: Conversation, opened: Sequence[Opened]) -> list[Unit]:
     """Units in pieces that the screen has opened."""
     seen = {address for address, _ in opened}
-    units = conversation.units
-    # Units stand in the order of their messages, and mostly only the last ones are new.
-    listed = [address[1] for address in seen if len(address) == 2]
-    least = 0 if len(listed) < len(seen) else min(listed, default=len(conversation.messages))
-    behind = units[bisect_left(units, least, key=_MESSAGE) :] if isinstance(least, int) else units
-    return [unit for unit in behind if unit.address[:2] in seen or unit.address[:1] in seen]
+    past = conversation.past
+    # Mostly the history is known, and so are the units in it.
+    newest = all(a[1] >= past.messages for a in seen if len(a) == 2 and isinstance(a[1], int))
+    units = conversation.units[past.units if newest else 0 :]
+    return [unit for unit in units if unit.address[:2] in seen or unit.address[:1] in seen]

@@ -24,6 +24,7 @@ OPENINGS: Final = {
 """Kind → how a line begins: a frame's intro, a steer envelope, a drop notice, a reminder."""
 
 
+_FIRST: Final = tuple(OPENINGS.values())
 _HEADS: Final = frozenset(f"\n{opening[0]}" for opening in OPENINGS.values())
 
 
@@ -39,6 +40,8 @@ def openings(units: Iterable[Unit]) -> tuple[Finding, ...]:
 def _opened(text: str) -> Iterator[str]:
     # Most texts have no line that begins with one of these letters: a few quick looks.
     further = any(head in text for head in _HEADS)
+    if not (further or text.startswith(_FIRST)):
+        return
     for kind, opening in OPENINGS.items():
         if text.startswith(opening) or (further and f"\n{opening}" in text):
             yield kind

@@ -128,7 +128,6 @@ def rest(
     if (
         type(begun) is Beginning
         and not asked.planned.placed
-        and asked.planned.tool_use
         and (begun.planned, begun.authored) == (asked.planned, asked.authored)
         and begun.digests <= asked.digests
         and (less := begun.came.of(came, begun.key)) is not None

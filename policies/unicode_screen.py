@@ -107,10 +107,10 @@ _FUNCTION: Final = regex.compile(r"(?<!\p{L})\p{L}{1,8}[\p{M}\p{N}\u2032\u2033]*
 
 def report(strands: Iterable[Strand]) -> tuple[Finding, ...]:
     """What is hidden in `strands`: one finding for each kind in each string, in order."""
+    odd = [strand for strand in strands if not strand.text.isascii()]
     return tuple(
         Finding(kind, (place_of_key if strand.is_key else place)(strand.address), FAMILY)
-        for strand in strands
-        if not strand.text.isascii()
+        for strand in odd
         for kind in hidden(strand.text)
     )
 

@@ -15,7 +15,8 @@ from policies.conversation import Address, Conversation, Run, Unit
 from policies.past import Past, settled
 from proxy.said import text_digest
 
-_LENGTHS = [size.to_bytes(8, "big") for size in range(256)]
+_MANY = 256
+_LENGTHS = [size.to_bytes(8, "big") for size in range(_MANY)]
 _PERSON = b"transom-identity"
 _ASIDE = frozenset({"system", "developer"})
 
@@ -193,13 +194,9 @@ def _spelled(fields: Iterable[bytes]) -> bytes:
     parts: list[bytes] = []
     for value in fields:
         # SECURITY: without lengths two identities could run into the same bytes.
-        parts += (_length(value), value)
+        size = len(value)
+        parts += (_LENGTHS[size] if size < _MANY else size.to_bytes(8, "big"), value)
     return b"".join(parts)
-
-
-def _length(value: bytes) -> bytes:
-    size = len(value)
-    return _LENGTHS[size] if size < len(_LENGTHS) else size.to_bytes(8, "big")
 
 
 def _bytes(text: str) -> bytes:

@@ -247,6 +247,7 @@ def test_what_is_not_worth_it_or_not_usual_is_not_remembered() -> None:
     said = [{"role": "user", "content": word} for word in "ab"]
     short = {"model": "m", "messages": said, "stream": False}
     assert check(0, came=short, sent=short).beginning is None
+    assert check(TURNS, planned=Planned(tool_use=False)).beginning is None
     twice = {"model": "m", "messages": said, "input": said, "stream": "x" * LEAST}
     assert check(0, came=twice, sent=twice, screened=screened(twice)).beginning is None
     long = {"model": "m", "messages": [{"role": "user", "content": "x" * LEAST}], "stream": False}

@@ -218,7 +218,7 @@ LEDGER = (
         "proxy/identity.py",
         "without lengths two identities could run into",
         "sabotage/scenes.py::identities_do_not_run_together",
-        Cut('(len(value).to_bytes(8, "big"), value)', "(value,)"),
+        Cut('(_LENGTHS[size] if size < _MANY else size.to_bytes(8, "big"), value)', "(value,)"),
     ),
     named(
         "ledger forgetting",

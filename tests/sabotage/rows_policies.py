@@ -167,8 +167,8 @@ SCREEN_AND_PROOF = (
             ),
             (
                 "test_a_history_counts_only_as_it_was_decided_now",
-                "and frames.begin_with(begun.frames)",
-                "and (frames.begin_with(begun.frames) or True)",
+                "and frames.begin_with(begun.frames, begun.apart)",
+                "and (frames.begin_with(begun.frames, begun.apart) or True)",
             ),
         )
     ),
