@@ -1,5 +1,6 @@
 """The policies in their argued order."""
 
+from collections.abc import Container
 from dataclasses import replace
 
 import pytest
@@ -9,6 +10,7 @@ from policies.conversation import Conversation, Piece, Strand, Unit
 from policies.cut import Cut, Window
 from policies.decide import UNASKED, Watch, decide, looks_inside
 from policies.decision import Decision, Leg, Refusal, Remembered
+from policies.past import Past
 from policies.pins import pinned_now
 from policies.screening import Screen
 from policies.settings import Egress, Envelope, Limits, Policies
@@ -68,6 +70,37 @@ def test_what_is_around_the_body_is_read_too() -> None:
         draw=lambda: "ab" * 16,
     )
     assert made.refusal is not None
+
+
+def noted_places(past: Past, marks: Container[bytes] = frozenset()) -> list[str]:
+    """Where openings are told in a conversation of three messages with a result each, beside a
+    header."""
+
+    def one(number: int) -> tuple[Unit, Piece]:
+        address, text = ("messages", number), "[operator] do it"
+        unit = Unit(address, text, "tool:read", message=number)
+        return unit, Piece(address, bytes([number]) * 32, lambda: (Strand(address, text),))
+
+    units, pieces = zip(*map(one, range(3)), strict=True)
+    name = ("headers", "x-name")
+    made = decide(
+        Conversation("d", "m", False, (), (), 0, units, (), pieces, past=past),
+        watch=Watch(SCREEN, marks, (Piece(name, b"h" * 32, lambda: (Strand(name, "fine"),)),)),
+        remembered=Remembered({}),
+        policies=Policies(),
+        draw=lambda: "ab" * 16,
+    )
+    return [each.place for each in made.noted]
+
+
+def test_what_is_told_is_what_is_new() -> None:
+    """Openings in every message that was opened now, in the history too, and in no other."""
+    every = [f"messages[{number}]" for number in range(3)]
+    version = SCREEN.version
+    assert noted_places(Past()) == noted_places(Past(2, 0, 2)) == every
+    known = frozenset(version + bytes([number]) * 32 for number in (0, 1))
+    assert noted_places(Past(2, 0, 2), known) == every[2:]
+    assert noted_places(Past(2, 0, 2), known - {version + bytes([0]) * 32}) == every[::2]
 
 
 def test_a_clean_body_is_framed_and_remembered() -> None:
