@@ -65,7 +65,8 @@ def wrap_untrusted(
     one JSON string. `ValueError`: the nonce is malformed, or stands in the text or the label, which
     a random one never does.
     """
-    nonce, field = draw(), field_name(label)
+    nonce = draw()
+    field = field_name(label)
     opening, closing = _marks(nonce, field, intro)
     # SECURITY: text that holds the nonce was written by someone who knew it.
     if nonce in text or nonce in field:

@@ -96,6 +96,12 @@ async def test_notes_are_kept_beside_frames(store: Store) -> None:
     assert (dict(found.frames), dict(found.notes)) == ({digest(1): ROW}, {digest(2): "raw"})
 
 
+async def test_what_was_found_is_in_no_representation(store: Store) -> None:
+    """Neither nonces nor notes, which may be texts that a model was told."""
+    found = await store.claim([(digest(1), ROW)], [(digest(1), "pins")])
+    assert repr(found) == "<1 rows, 1 notes>"
+
+
 async def test_nothing_is_written_where_a_note_says_something_else(store: Store) -> None:
     """Who has decided by what does not hold leaves no trace, and is told what there is."""
     await store.claim([(digest(1), ROW)], [(digest(1), "pins")])

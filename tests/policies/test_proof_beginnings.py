@@ -272,7 +272,7 @@ def test_what_looks_like_a_beginning_is_none() -> None:
     class Alike:
         came, frames, digests, key = memory.came, memory.frames, memory.digests, memory.key
         planned, authored = memory.planned, memory.authored
-        sent = memory.sent
+        sent, apart = memory.sent, memory.apart
 
     Alike.sent = Side(
         dump(sent)[: dump(sent).rindex(b'{"role"')], memory.sent.keys, memory.sent.count
