@@ -120,6 +120,7 @@ class Errand(Struct, frozen=True, eq=False):
             bounded=self._asks_model,
             met=self._met,
             minimality=chosen.minimality,
+            route=chosen.route,
         )
         outgoing = await self.house.workshop.prepare(asked, document)
         if asked.bounded and outgoing.conversation is not None:

@@ -128,6 +128,7 @@ async def _tell(config: Config, path: str, name: str | None, body: bytes) -> Tol
                 around=beside,
                 bounded=answers,
                 minimality=chosen.minimality,
+                route=chosen.route,
             )
             outgoing = await workshop.prepare(asked, document)
             if (cut := outgoing.decision.cut) is not None and cut.window.mode != "off":

@@ -84,10 +84,15 @@ class Ledger:
         self._about = object()  # what is remembered by this ledger, among what others do
         self.keep = keep
 
-    async def window(self, client: str, conversation: Conversation) -> Window | None:
-        """How much of the conversation the current turn shows, None where no request of it has
-        said so yet. What `recall` asks for beside units is read along."""
-        keys = keys_of(self._key, client, conversation, units=False, known=self._turned)
+    async def window(
+        self, client: str, conversation: Conversation, *, route: str = ""
+    ) -> Window | None:
+        """How much of the conversation the current turn shows on `route`, empty for all that say
+        nothing of it by themselves; None where no request of it has said so yet. What `recall` asks
+        for beside units is read along."""
+        keys = keys_of(
+            self._key, client, conversation, units=False, known=self._turned, route=route
+        )
         turn = conversation.turn
         found = await self._look((), [keys.conversation, keys.turns[turn], keys.window(turn)])
         noted = found.notes.get(keys.window(turn))
@@ -100,12 +105,14 @@ class Ledger:
         *,
         windows: bool = False,
         known: Mapping[int, Window] = _NONE,
+        route: str = "",
     ) -> Remembered:
         """All that is known about the conversation, its turns and its units, of what was ever
         claimed for `client`, which is the configured name, never a credential. One read at most as
         long as everything was sent from here. `windows`: of its turns, too, where the one of the
-        current turn is not in memory; `known` are those that were looked up already."""
-        keys = await self._keys(client, conversation)
+        current turn is not in memory; `known` are those that were looked up already. `route`: as in
+        `window`."""
+        keys = await self._keys(client, conversation, route)
         shown = self._windows(keys, conversation) if windows else {}
         notes = [keys.conversation, *self._turns(keys, conversation), *shown.values()]
         sure = self._sure(client, conversation, keys)
@@ -134,7 +141,9 @@ class Ledger:
             rows, late, turns, anew, placed, pins, wide, followed=followed, sure=sure.frames
         )
 
-    async def claim(self, client: str, conversation: Conversation, decision: Decision) -> Claimed:
+    async def claim(
+        self, client: str, conversation: Conversation, decision: Decision, *, route: str = ""
+    ) -> Claimed:
         """The rows that hold for all frames of `decision`. What is new is written in one
         transaction before this returns; where someone was first, the row of the first holds. Where
         someone has noted something else, nothing is written and nothing is agreed upon."""
@@ -142,7 +151,7 @@ class Ledger:
         fresh = [frame for frame in decision.frames if not frame.known]
         if not fresh and not _writes(decision):
             return Claimed(rows)
-        keys = await self._keys(client, conversation)
+        keys = await self._keys(client, conversation, route)
         digests = {f.unit: keys.late(f.unit) if f.late else keys.units[f.unit] for f in fresh}
         notes = self._notes(client, conversation, decision, keys) if _writes(decision) else {}
         try:
@@ -158,10 +167,9 @@ class Ledger:
         rows.update([(number, winners.frames[digest]) for number, digest in digests.items()])
         return Claimed(rows)
 
-    async def _keys(self, client: str, conversation: Conversation) -> Keys:
-        if len(conversation.units) < MANY:
-            return keys_of(self._key, client, conversation, known=self._turned)
-        return await asyncio.to_thread(keys_of, self._key, client, conversation, known=self._turned)
+    async def _keys(self, client: str, conversation: Conversation, route: str) -> Keys:
+        named = partial(keys_of, self._key, client, conversation, known=self._turned, route=route)
+        return named() if len(conversation.units) < MANY else await asyncio.to_thread(named)
 
     def root(self, client: str, conversation: Conversation) -> bytes:
         """What the conversation is called, whatever its turn."""

@@ -17,12 +17,14 @@ from proxy.memory import Memory
 
 class Keys(Struct, frozen=True):
     """`conversation`: its pins. `turns`: first message of a turn → how it is read. `units`: unit
-    number → its row. `places`: first message of a turn → how many runs stand before it."""
+    number → its row. `places`: first message of a turn → how many runs stand before it. `route`:
+    the route of the request, where it says by itself how much a turn shows."""
 
     conversation: bytes
     turns: Mapping[int, bytes]
     units: Mapping[int, bytes]
     places: Mapping[int, int] = field(default_factory=dict)
+    route: str = ""
 
     def late(self, unit: int) -> bytes:
         """The row of a unit in views that begin anew behind it."""
@@ -35,7 +37,9 @@ class Keys(Struct, frozen=True):
     def window(self, turn: int) -> bytes:
         """How much of the conversation a turn shows. Of two histories that come to the same words,
         but not by as many runs, each has its own."""
-        return _about(b"window %d" % self.places.get(turn, 0), self.turns[turn])
+        # SECURITY: a turn that a wider route began must not be shown as wide to a narrower one.
+        kind = b"window %d" % self.places.get(turn, 0) + self.route.encode()
+        return _about(kind, self.turns[turn])
 
     def placed(self, unit: int) -> bytes:
         """The text that stands beside a unit in this conversation."""
@@ -60,15 +64,17 @@ def keys_of(
     *,
     units: bool = True,
     known: Known | None = None,
+    route: str = "",
 ) -> Keys:
-    """The digests for a request of `client`, which is the configured name. Keyed with `key`. Worked
-    out once for a request; `known` is what was worked out for others under this key."""
-    about = (Keys, key, client, units)
+    """The digests for a request of `client`, which is the configured name, on `route`. Keyed with
+    `key`. Worked out once for a request; `known` is what was worked out for others under this
+    key."""
+    about = (Keys, key, client, units, route)
     keys: Keys | None = conversation.names.get(about)
     if keys is None:
         root, turns, places = _turns(key, client, conversation, known)
         names = unit_ids(key, client, conversation) if units else {}
-        keys = conversation.names[about] = Keys(root, turns, names, places)
+        keys = conversation.names[about] = Keys(root, turns, names, places, route)
     return keys
 
 

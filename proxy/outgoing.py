@@ -67,8 +67,8 @@ class Request(Struct, frozen=True, eq=False):
     """A body that was read, and what it is read with. `credentials`: values of headers. `vouched`:
     ids that the upstream itself gave. `bounded`: a model is to answer, so limits hold. `met` is
     told the conversation once it is known, before anything is decided about it, and may refuse
-    it. `minimality`: where its route has settings of its own. `stripped`: tools that lead off this
-    node are taken out before a model at home sees them."""
+    it. `minimality`: where its route has settings of its own, and then `route` is its name.
+    `stripped`: tools that lead off this node are taken out before a model at home sees them."""
 
     body: bytes
     dialect: Dialect
@@ -81,6 +81,7 @@ class Request(Struct, frozen=True, eq=False):
     met: Callable[[Conversation], Awaitable[None]] | None = None
     minimality: Minimality | None = None
     stripped: bool = False
+    route: str = ""
 
     def __repr__(self) -> str:
         return f"<Request of {len(self.body)} bytes>"  # what is in it is in no repr
@@ -150,7 +151,9 @@ class Workshop:
         if request.met is not None:
             await request.met(conversation)
         policies = self._policies(request)
-        ledger = Recollection(self.ledger, policies, request.leg, request.client, self.plans)
+        ledger = Recollection(
+            self.ledger, policies, request.leg, request.client, self.plans, request.route
+        )
         for _ in range(TRIES):
             recalled = await ledger.recall(conversation)
             decision = await self._decide(request, recalled, policies)

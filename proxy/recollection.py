@@ -38,13 +38,15 @@ class Recalled(Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Recollection:
-    """Recall and claim for requests of `client` that go to `leg`."""
+    """Recall and claim for requests of `client` that go to `leg`, on `route` where that says by
+    itself how much leaves."""
 
     ledger: Ledger
     policies: Policies
     leg: Leg
     client: str
     plans: Plans = field(default_factory=Plans)
+    route: str = ""
 
     async def recall(self, conversation: Conversation) -> Recalled:
         """What is known of `conversation`. Which spans are marked is pinned with it, so it may have
@@ -61,7 +63,7 @@ class Recollection:
     async def claim(self, conversation: Conversation, decision: Decision) -> Claimed:
         """What holds for `decision` once it is written down."""
         try:
-            return await self.ledger.claim(self.client, conversation, decision)
+            return await self.ledger.claim(self.client, conversation, decision, route=self.route)
         except Refused:
             if self.leg is Leg.CLOUD:
                 raise
@@ -72,13 +74,17 @@ class Recollection:
         if self.leg is Leg.LOCAL:
             return Recalled(seen, await self._at_home(seen))
         if self.policies.minimality.mode == "off":
-            remembered = await self.ledger.recall(self.client, seen, windows=lasts(seen))
+            remembered = await self.ledger.recall(
+                self.client, seen, windows=lasts(seen), route=self.route
+            )
             window = remembered.windows.get(seen.turn)
             if window is None or window.mode == "off":
                 return self._shown(seen, window, remembered)
             # The mode was another one when this turn began.
             return await self._cut(seen, window)
-        window = await self.ledger.window(self.client, seen) if lasts(seen) else None
+        window = (
+            await self.ledger.window(self.client, seen, route=self.route) if lasts(seen) else None
+        )
         return await self._cut(seen, window)
 
     async def _cut(self, seen: Conversation, window: Window | None) -> Recalled:
@@ -86,11 +92,13 @@ class Recollection:
         if recalled.shown is None or isinstance(recalled.shown, Refusal):
             return recalled
         if window is None and recalled.seen.since and not lasts(seen):
-            window = await self.ledger.window(self.client, seen)
+            window = await self.ledger.window(self.client, seen, route=self.route)
             if window is not None:
                 return await self._cut(seen, window)
         known = {} if window is None else {seen.turn: window}
-        remembered = await self.ledger.recall(self.client, recalled.seen, known=known)
+        remembered = await self.ledger.recall(
+            self.client, recalled.seen, known=known, route=self.route
+        )
         return replace(recalled, remembered=remembered)
 
     def _shown(self, seen: Conversation, window: Window | None, remembered: Remembered) -> Recalled:

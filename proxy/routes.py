@@ -12,11 +12,13 @@ from proxy.errors import Refused
 
 
 class Chosen(Struct, frozen=True):
-    """Where a request goes, how much of it is shown there, and whether home is asked first."""
+    """Where a request goes, how much of it is shown there, and whether home is asked first.
+    `route`: its name, where it says by itself how much is shown; empty else."""
 
     upstream: UpstreamSettings
     minimality: Minimality
     home_first: bool = False
+    route: str = ""
 
 
 def choose(config: Config, *, family: str, model: str, client: str) -> Chosen:
@@ -31,7 +33,9 @@ def choose(config: Config, *, family: str, model: str, client: str) -> Chosen:
         if route.upstream in speakers and _matches(route, family, model, client):
             mode = cast(Mode, route.minimality or general.mode)
             first = (route.prefer or config.fallback.prefer) == "local"
-            return Chosen(speakers[route.upstream], replace(general, mode=mode), first)
+            return Chosen(
+                speakers[route.upstream], replace(general, mode=mode), first, _name(route)
+            )
     for upstream in speakers.values():
         return Chosen(upstream, general, config.fallback.prefer == "local")
     raise Refused("no-route", dialect=f" ({family})")
@@ -46,3 +50,8 @@ def _matches(route: RouteSettings, family: str, model: str, client: str) -> bool
             (route.dialect, family),
         )
     )
+
+
+def _name(route: RouteSettings) -> str:
+    """What a route is known by as long as it is for the same requests."""
+    return "\n".join((route.model, route.client, route.dialect)) if route.minimality else ""

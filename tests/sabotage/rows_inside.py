@@ -37,6 +37,13 @@ def neutralised_whole(*given: object) -> bytes:
 
 READING = (
     line(
+        "proxy/ledger_keys.py",
+        "a turn that a wider route began",
+        "scenes/test_minimality.py::test_a_wide_route_does_not_widen_a_narrow_one",
+        Cut(" + self.route.encode()", ""),
+        dialect="openai_chat",
+    ),
+    line(
         "proxy/json_faults.py",
         "readers disagree on which of two equal keys",
         "proxy/test_json_node.py::test_equal_keys_below_are_refused_when_a_value_is_parsed_whole",

@@ -107,6 +107,27 @@ async def test_fields_that_nobody_knows_beside_a_call_do_not_leave(
         assert b"canary-of" not in b"".join(stage.upstream.received)
 
 
+@pytest.mark.parametrize("dialect", PATHS)
+async def test_a_wide_route_does_not_widen_a_narrow_one(dialect: str) -> None:
+    """Within one turn a client goes on with a model whose route shows less: it is shown less, and
+    the wide one goes on as it began."""
+
+    def change(config: Config) -> Config:
+        routes = (
+            RouteSettings("wide", "", "", "only", "off"),
+            RouteSettings("narrow", "", "", "only", "strict"),
+        )
+        return replace(config, routes=routes)
+
+    body = turned(dialect, "canary-of-the-attic", "canary-of-the-cellar")
+    async with staged(change=change) as stage:
+        for model in ("wide", "narrow", "wide", "narrow"):
+            assert (await stage.post(PATHS[dialect], {**body, "model": model})).status == 200
+        first, second, third, fourth = (each.body for each in stage.upstream.requests)
+        assert (b"canary-of" in first, first) == (True, third)
+        assert (b"canary-of" in second, second) == (False, fourth)
+
+
 async def test_a_secret_in_what_was_said_stays_home() -> None:
     """Words of earlier turns leave in dialogue, so they are read."""
     body = turned("openai_chat", "nothing")
