@@ -52,8 +52,11 @@ class HomeOnly:
         self, client: str, session: str, texts: Iterable[str], conversation: Conversation
     ) -> None:
         """Mark the lines of an answer to `conversation`, before its end is told; those that stand
-        in the request are not the answer's own. Raises `StateError`."""
-        own = [_lines(text) for text in texts]
+        in the request are not the answer's own. `texts`: what it says, then what its calls are
+        given. Raises `StateError`."""
+        said, *given = map(_lines, texts)
+        # A path or a command is no answer: they stand in every session about the same things.
+        own = [said, *(lines for lines in given if sum(map(len, lines)) >= ENOUGH)]
         pieces = conversation.pieces
         size = sum(piece.size for piece in pieces)
         asked = await self._apart.run(size, _lines_in, pieces)

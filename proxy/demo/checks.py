@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from proxy.demo import hearth
 from proxy.demo.evidence import Framed, framed, history, marks, neutral, results, traces
 from proxy.demo.files import NOTES, ORDER, WALLET
 from proxy.demo.play import Scene
@@ -23,9 +24,11 @@ ROUNDS = 4
 
 @dataclass(frozen=True, slots=True)
 class Show:
-    """All that is judged: the scenes as played, the stage as left, the log as written."""
+    """All that is judged: the scenes as played, those that `stays` at home, the stage as left, the
+    log as written."""
 
     scenes: list[Scene]
+    stays: list[Scene]
     stage: Stage
     log: str
 
@@ -236,6 +239,17 @@ def _no_redirect(show: Show) -> Iterator[str]:
         yield f"the local model's redirect: {_told(scene)}"
 
 
+def _answered_at_home(show: Show) -> Iterator[str]:
+    for scene in show.stays:
+        if scene.error or len(scene.answers) != 2:
+            yield f"{scene.name}: {_told(scene)}"
+        yield from hearth.problems(scene)
+    diverted = [line for line in show.lines if line.get("event") == "egress_diverted"]
+    told = sum(line.get("kinds") == [KIND] for line in diverted)
+    if (told, len(diverted)) != (len(show.stays), len(show.stays) * len(hearth.READ)):
+        yield f"{told} of {len(diverted)} egress_diverted lines name the key"
+
+
 _PROMISES: Iterable[tuple[str, Callable[[Show], Iterator[str]]]] = (
     ("every SDK ran its tool loop to the end, whole and streamed", _answered),
     ("every tool result arrived in exactly one announced frame, its text complete", _in_one_frame),
@@ -244,10 +258,14 @@ _PROMISES: Iterable[tuple[str, Callable[[Show], Iterator[str]]]] = (
     ("a resent history reads the same as the first time", _same_when_resent),
     ("roles, order and all other text arrived as they were sent", _nothing_else_changed),
     ("what tools found for an earlier question stayed here, what was said left", _turn_alone),
-    ("the key never came to a socket: raw, hex, base64, percent, escaped", _never_at_a_socket),
+    (
+        "the key never came to a cloud: raw, hex, base64, percent, escaped",
+        _never_at_a_socket,
+    ),
     ("no connection was opened for a refused request", _not_a_byte),
     ("each SDK raised its own error, once, without a retry", _own_error_once),
     ("each refusal is one error line with kind and place", _logged),
     ("neither log, state nor refusal holds the key", _nowhere_on_the_node),
     ("a redirect of the local model was not followed", _no_redirect),
+    ("a model at home answered instead, tools and all; the cloud never heard", _answered_at_home),
 )

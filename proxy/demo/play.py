@@ -1,5 +1,5 @@
 """What is played: every agent with every file, whole and streamed, and once with a model that is
-shown the current turn; then a redirect at home.
+shown the current turn; a redirect at home; then every agent with a model at home that answers.
 
 Owns the scenes and what each left behind. It must not know what the evidence means.
 """
@@ -20,7 +20,8 @@ class Scene:
 
     `answers` of the model; `error` that the SDK raised, `typed` if it is the SDK's own error for a
     refusal; `sent`: bodies as the SDK sent them, each attempt one; `arrived`: requests that the
-    upstream read; `connections`: how many it accepted meanwhile. `cut`: of earlier questions the
+    upstream read; `connections`: how many it accepted meanwhile; `asked`: requests that a model at
+    home read. `cut`: of earlier questions the
     model is shown what was said, and no more.
     """
 
@@ -33,6 +34,7 @@ class Scene:
     typed: bool = False
     arrived: list[Recorded] = field(default_factory=list)
     connections: int = 0
+    asked: list[Recorded] = field(default_factory=list)
     cut: bool = False
 
     @property
@@ -61,6 +63,24 @@ async def play(stage: Stage, url: str) -> list[Scene]:
     ]
     scenes += [await _scene(stage, url, name, stream=False, file=NOTES, cut=True) for name in NAMES]
     return [*scenes, await _redirect(stage, url)]
+
+
+async def stay(stage: Stage, url: str) -> list[Scene]:
+    """Play the scenes with the wallet through a node whose home answers: the first question meets
+    the key, the second one goes on where it was answered, with more to read."""
+    scenes = []
+    for name in NAMES:
+        setup = Setup(url, MODELS[name], True, folder(f"Notes of {name}, at home"))
+        scene = Scene(name, True, WALLET, setup)
+        asked = len(stage.hearth.requests)
+        async with opened(name, setup) as agent:
+            with _watched(scene, stage.cloud[name]):
+                more = f"Read {WALLET} and {NOTES} once more."
+                await _ask(scene, agent, f"Sum up {WALLET} for me.", more)
+        chats = (each for each in stage.hearth.requests[asked:] if each.path == "/api/chat")
+        scene.asked = [*chats]
+        scenes.append(scene)
+    return scenes
 
 
 async def _scene(

@@ -14,7 +14,7 @@ from pathlib import Path
 from proxy.app import running
 from proxy.demo.checks import Check, Show, judge
 from proxy.demo.log import captured
-from proxy.demo.play import play
+from proxy.demo.play import play, stay
 from proxy.demo.sabotage import broken
 from proxy.demo.show import story, verdict
 from proxy.demo.stage import built
@@ -41,7 +41,10 @@ async def _performed(folder: Path, log: io.StringIO) -> tuple[Show, list[Check]]
     async with built(folder) as stage, running(stage.config()) as node:
         scenes = await play(stage, node.url)
         await asyncio.sleep(0)  # a connection that was begun is accepted before it is counted
-        show = Show(scenes, stage, log.getvalue())
+        await node.reload(stage.config(answers=True))
+        stays = await stay(stage, node.url)
+        await asyncio.sleep(0)
+        show = Show(scenes, stays, stage, log.getvalue())
         return show, judge(show)
 
 

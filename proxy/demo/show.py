@@ -8,7 +8,7 @@ from itertools import groupby
 
 from proxy.demo.checks import Check, Show
 from proxy.demo.evidence import results
-from proxy.demo.files import NOTES
+from proxy.demo.files import NOTES, WALLET
 from proxy.demo.play import Scene
 from proxy.demo.reply import compact
 
@@ -25,6 +25,8 @@ def story(show: Show) -> Iterator[str]:
     yield from _wallet(show)
     yield ""
     yield from _home(show)
+    yield ""
+    yield from _stays(show)
     yield ""
 
 
@@ -91,6 +93,19 @@ def _home(show: Show) -> Iterator[str]:
     yield "3. a local model that answers with a redirect to another address"
     yield f"   that address saw {show.stage.elsewhere.accepted} connections; the agent was told:"
     yield f"     | {_words(scene)}"
+
+
+def _stays(show: Show) -> Iterator[str]:
+    yield f"4. {WALLET} once more, with a local model that answers what must not leave"
+    away = sum(len(scene.arrived) for scene in show.stays)
+    home = sum(len(scene.asked) for scene in show.stays)
+    yield f"   the clouds received {away} requests without the key, home {home} with it; all agents"
+    yield "   went on with their tools, and were told last:"
+    yield from _quoted("\n".join(dict.fromkeys(_last(scene) for scene in show.stays)))
+
+
+def _last(scene: Scene) -> str:
+    return scene.answers[-1] if scene.answers else _words(scene)
 
 
 def _by_agent(scenes: list[Scene]) -> Iterator[tuple[str, list[Scene]]]:

@@ -27,21 +27,24 @@ TURN_MODELS = dict(
 @dataclass(frozen=True, slots=True)
 class Stage:
     """`cloud`: agent → the vendor it ends up at. `home` is a local upstream that answers every
-    chat with a redirect to `elsewhere`."""
+    chat with a redirect to `elsewhere`; `hearth` one that answers what must not leave."""
 
     cloud: dict[str, ScriptedUpstream]
     home: ScriptedUpstream
     elsewhere: ScriptedUpstream
+    hearth: ScriptedUpstream
     state: Path
 
     @property
     def everyone(self) -> list[ScriptedUpstream]:
-        """Every upstream, once."""
+        """Every upstream that no secret may come to, once."""
         return [*dict.fromkeys(self.cloud.values()), self.home, self.elsewhere]
 
-    def config(self) -> Config:
-        """What Transom is told: three vendors in the cloud and one model at home. In the default
-        profile; some models are shown the whole history."""
+    def config(self, *, answers: bool = False) -> Config:
+        """What Transom is told: three vendors in the cloud and one model at home, which `answers`
+        what must not leave or does not. In the default profile; some models are shown the whole
+        history."""
+        home = ("home", Leg.LOCAL, self.hearth.url if answers else self.home.url, ("ollama",))
         anthropic, chat, _, ollama = (self.cloud[name].url for name in NAMES)
         return Config(
             listen=Listen(port=0),
@@ -50,7 +53,7 @@ class Stage:
                 UpstreamSettings("claude", Leg.CLOUD, anthropic, ("anthropic",), "caller"),
                 UpstreamSettings("openai", Leg.CLOUD, chat, ("openai",), "caller"),
                 UpstreamSettings("ollama", Leg.CLOUD, ollama, ("ollama",), "caller"),
-                UpstreamSettings("home", Leg.LOCAL, self.home.url, ("ollama",), "none"),
+                UpstreamSettings(*home, "none", None, HOME_MODEL if answers else ""),
             ),
             routes=(
                 RouteSettings(HOME_MODEL, "", "", "home"),
@@ -72,12 +75,12 @@ async def built(state: Path) -> AsyncIterator[Stage]:
         async def listening(upstream: ScriptedUpstream) -> ScriptedUpstream:
             return await stack.enter_async_context(upstream)
 
-        claude, openai, ollama, home, elsewhere = [
-            await listening(ScriptedUpstream(_one_request_per_connection)) for _ in range(5)
+        claude, openai, ollama, home, elsewhere, hearth = [
+            await listening(ScriptedUpstream(_one_request_per_connection)) for _ in range(6)
         ]
         home.script = _redirecting(elsewhere)
         cloud = dict(zip(NAMES, (claude, openai, openai, ollama), strict=True))
-        yield Stage(cloud, home, elsewhere, state)
+        yield Stage(cloud, home, elsewhere, hearth, state)
 
 
 def _one_request_per_connection(request: Recorded) -> Reply:

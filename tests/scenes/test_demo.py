@@ -32,8 +32,8 @@ def test_the_demo_passes_fast_and_prints_no_key() -> None:
     imports = spent() - before
     done = demo()
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
-    assert "All 13 checks hold" in done.stdout
-    assert done.stdout.count("\n") <= 60
+    assert "All 14 checks hold" in done.stdout
+    assert done.stdout.count("\n") <= 64
     assert nsec() not in done.stdout
     assert "\x1b" not in done.stdout
     assert spent() - before - imports < 3 * imports

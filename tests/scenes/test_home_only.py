@@ -13,7 +13,7 @@ from proxy.demo.files import nsec
 from proxy.demo.upstream import Fault, Reply
 from proxy.dialects.finals import LINES
 from proxy.state.base import StateError
-from tests.scenes.hearth import Home, at_home, lines, ollama, words
+from tests.scenes.hearth import Home, at_home, lines, ollama, says, words
 from tests.scenes.talk import request
 from tests.strict.plot import pixel
 
@@ -215,3 +215,20 @@ async def test_home_first_keeps_what_it_answers_in_a_talk_that_must_stay() -> No
         answer = await stage.post("/v1/messages", body(user(CANARY), model("So."), picture))
         assert answer.headers["x-transom-leg"] == "local"
         assert stage.upstream.accepted == 0
+
+
+async def test_what_calls_are_given_holds_nobody_who_names_it_too() -> None:
+    """A path that home has read stands in any list of files; a text that home has written is an
+    answer like any other."""
+    path = "src/harbour/tides.py"
+    function = {"name": "write", "arguments": {"path": path, "content": f"# tides\n{CANARY}\n"}}
+    called = says({"content": "", "tool_calls": [{"function": function}]})
+    tool = {"name": "write", "input_schema": {"type": "object"}}
+    async with at_home(called) as stage:
+        await stage.post("/v1/messages", {**body(*BLOCKED), "tools": [tool]}, NAMED)
+        listing = body(user(f"Files:\nsrc/harbour/cranes.py\n{path}\nREADME.md"))
+        answer = await stage.post("/v1/messages", listing)
+        assert answer.headers["x-transom-leg"] == "cloud"
+        answer = await stage.post("/v1/messages", body(user(f"Written:\n{CANARY}")))
+        assert answer.headers["x-transom-notice"] == "home-only"
+        assert CANARY.encode() not in b"".join(stage.upstream.received)

@@ -35,7 +35,7 @@ def show(tmp_path_factory: pytest.TempPathFactory) -> Show:
 
 def test_the_real_performance_passes_every_check(show: Show) -> None:
     """All promises hold, judged a second time after the node has gone."""
-    assert [check.problem for check in judge(show)] == [""] * 13
+    assert [check.problem for check in judge(show)] == [""] * 14
     assert len(show.scenes) == 21
 
 
@@ -49,6 +49,30 @@ def scenes_with(show: Show, change: Callable[[Scene], Scene], file: str) -> Show
 
 def notes(change: Callable[[Scene], Scene]) -> Tamper:
     return lambda show: scenes_with(show, change, NOTES)
+
+
+def staying(**changes: object) -> Tamper:
+    """The show with the first scene that stays at home changed."""
+
+    def change(show: Show) -> Show:
+        return replace(show, stays=[replace(show.stays[0], **changes), *show.stays[1:]])
+
+    return change
+
+
+def keyless(show: Show) -> Show:
+    """What home was asked, without the key."""
+    asked = [
+        replace(each, body=each.body.replace(nsec().encode(), b"x")) for each in show.stays[0].asked
+    ]
+    return staying(asked=asked)(show)
+
+
+def bare_at_home(show: Show) -> Show:
+    """What home was asked, without frames."""
+    first, *rest = show.stays[0].asked
+    asked = [replace(first, body=first.body.replace(b"[[TRANSOM_DATA", b"[[DATA")), *rest]
+    return staying(asked=asked)(show)
 
 
 def wallet(**changes: object) -> Tamper:
@@ -172,7 +196,8 @@ def _nonces(raw: bytes) -> list[str]:
     LOGGED,
     NOWHERE,
     REDIRECT,
-) = range(13)
+    HOME,
+) = range(14)
 TAMPERED: list[tuple[str, int, Tamper, str]] = [
     ("an error", ENDED, notes(lambda s: replace(s, error=OSError("x"))), "OSError: x"),
     ("one answer", ENDED, notes(lambda s: replace(s, answers=["a"])), "1 answers"),
@@ -218,6 +243,14 @@ TAMPERED: list[tuple[str, int, Tamper, str]] = [
     ("followed", REDIRECT, stage_with(elsewhere=socket()), "was followed"),
     ("no refusal", REDIRECT, home(typed=False, error=None), "answers"),
     ("not asked", REDIRECT, home(arrived=[]), "redirect: ResponseError"),
+    ("home failed", HOME, staying(error=OSError("x")), "OSError: x"),
+    ("one answer at home", HOME, staying(answers=["a"]), "1 answers"),
+    ("home went out", HOME, staying(connections=2), "2 connections to the cloud"),
+    ("the key left", HOME, lambda show: staying(arrived=show.stays[0].asked[:1])(show), "key left"),
+    ("no tools", HOME, lambda show: staying(asked=show.stays[0].asked[:2])(show), "(1, 1) results"),
+    ("not the question", HOME, keyless, "the question did not arrive"),
+    ("no frame at home", HOME, bare_at_home, "stands in no frame"),
+    ("not told", HOME, log('"egress_diverted"', '"other"', 1), "egress_diverted lines"),
 ]  # fmt: skip
 
 
@@ -253,7 +286,7 @@ def test_the_story_shows_frame_refusal_and_log_but_not_the_key(show: Show) -> No
     assert '"event":"egress_blocked"' in text
     assert "BadRequestError whole and BadRequestError streamed" in text
     assert nsec() not in text
-    assert len(lines) + 12 < 60
+    assert len(lines) + 16 < 64
 
 
 def test_a_show_without_arrivals_can_still_be_told(show: Show) -> None:
@@ -299,7 +332,7 @@ def test_colour_needs_a_terminal_and_no_veto(
     ("sabotage", "promise"),
     [
         ("frame", "every SDK ran its tool loop to the end"),
-        ("screen", "the key never came to a socket"),
+        ("screen", "the key never came to a cloud"),
         ("ledger", "a resent history reads the same"),
         ("redirect", "a redirect of the local model was not followed"),
     ],
