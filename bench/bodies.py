@@ -90,14 +90,14 @@ def fresh(body: bytes, port: str, stream: str = "") -> Iterator[Sequence[bytes]]
         yield head, before, b"%012d" % number, after
 
 
-def whole(body: bytes, port: str) -> Sequence[bytes]:
+def whole(body: bytes, port: str, path: str = "/v1/messages") -> Sequence[bytes]:
     """One request with `body` as it is."""
-    return _head(port, len(body), ""), body
+    return _head(port, len(body), "", path), body
 
 
-def _head(port: str, length: int, extra: str) -> bytes:
+def _head(port: str, length: int, extra: str, path: str = "/v1/messages") -> bytes:
     return (
-        f"POST /v1/messages HTTP/1.1\r\nhost: {port}\r\ncontent-type: application/json\r\n"
+        f"POST {path} HTTP/1.1\r\nhost: {port}\r\ncontent-type: application/json\r\n"
         f"anthropic-version: 2023-06-01\r\naccept: application/json\r\n"
         f"content-length: {length}\r\n{extra}\r\n"
     ).encode()

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 _STAMP = re.compile(rb"at=(\d+);")
 _NOTICE = re.compile(rb"x-transom-notice: *([\w-]+)")
-_USUAL = (b"adopted",)  # notices of answers that came from the upstream all the same
+# Notices of answers that came all the same, from the upstream or from home.
+_USUAL = (b"adopted", b"egress-blocked", b"home-only")
 _STATUS = re.compile(rb"HTTP/1\.1 (\d{3})")
 
 

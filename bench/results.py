@@ -10,7 +10,15 @@ from pathlib import Path
 from bench import figures
 
 RESULTS = Path(__file__).with_name("RESULTS.md")
-CHAPTERS = ("Requests and streams", "Bounds", "Histories", "Settings", "Endurance", "Reminder")
+CHAPTERS = (
+    "Requests and streams",
+    "Bounds",
+    "Histories",
+    "Settings",
+    "Endurance",
+    "Home",
+    "Reminder",
+)
 """In this order."""
 
 _TITLE = "# Bench\n\nRatios are the result; milliseconds are those of the machine that is named.\n"
