@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: setup demo test serve lint bench lock
+.PHONY: setup demo test test-real serve lint bench lock
 
 setup: $(READY)
 
@@ -24,6 +24,10 @@ demo: setup
 test: setup
 	$(BIN)/python -m pytest -n auto --ignore=tests/policies
 	$(BIN)/python -m pytest -n auto tests/policies $(COVER)
+
+# Against a local server of your own: TRANSOM_TEST_LOCAL=http://127.0.0.1:11434 make test-real
+test-real: setup
+	$(BIN)/python -m pytest -rs tests/real
 
 serve: setup
 	$(BIN)/transom serve

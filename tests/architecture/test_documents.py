@@ -108,7 +108,7 @@ def test_commands_in_the_documents_exist(path: Path) -> None:
     text = path.read_text("utf-8")
     spans = re.findall(r"`([^`\n]+)`", text)
     lines = re.findall(r"^(?:\S*/)?(?:transom|make) .*$", text, re.MULTILINE)
-    targets = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
+    targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
     for line in [*spans, *lines]:
         words = shlex.split(line.partition("#")[0].replace("|", " "), posix=False)
         if words[:1] == ["make"] and len(words) > 1:

@@ -70,7 +70,11 @@ class Client(ABC):
     async def ask(self, name: str, secret: str) -> Got:
         """The first question of the case `name`."""
         self.case = CASES[name]
-        self.history = [self._question(f"Keep {secret}. {asks(name)}")]
+        return await self.say(f"Keep {secret}. {asks(name)}")
+
+    async def say(self, text: str) -> Got:
+        """The next question, whatever the case."""
+        self.history.append(self._question(text))
         return await self._next()
 
     async def answer(self, got: Got, *results: str) -> Got:
