@@ -22,6 +22,8 @@ from tests.strict.house import Change
 
 SAID = "Said at home"
 THOUGHT = "Thought at home"
+ROOM = 131_072
+"""Tokens that it has room for; captured clients bring a lot."""
 
 
 def speech(asked: Talk) -> list[Speech]:
@@ -41,7 +43,9 @@ def native() -> Script:
         said = [*lines(speech(talk("ollama_chat", recorded.body)))]
         return Reply.stream(said, "application/x-ndjson")
 
-    return ollama(answer, capabilities=["completion", "tools", "thinking"])
+    context = {"general.architecture": "demo", "demo.context_length": ROOM}
+    capabilities = ["completion", "tools", "thinking"]
+    return ollama(answer, capabilities=capabilities, model_info=context)
 
 
 def speaking() -> Script:
@@ -81,7 +85,11 @@ def at_home(home: ScriptedUpstream, *, straight: bool, change: Change) -> Change
     local = UpstreamSettings("home", Leg.LOCAL, home.url, speaks, "none", None, MODEL)
 
     def changed(config: Config) -> Config:
-        more = replace(config, upstreams=(*config.upstreams, local), fallback=Fallback("home"))
+        more = replace(
+            config,
+            upstreams=(*config.upstreams, local),
+            fallback=Fallback("home", max_context=ROOM),
+        )
         return change(more)
 
     return changed
