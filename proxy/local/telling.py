@@ -5,9 +5,10 @@ remembered before its end goes out. It must not know a dialect or the server.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 
 from proxy.coming import Coming
+from proxy.local.arguments import strings
 from proxy.local.asking import HOLD, QUIET, Told
 from proxy.local.speeches import Speeches
 from proxy.local.talk import Called, Speech, Text
@@ -84,23 +85,8 @@ class Telling:
             if isinstance(each, Text):
                 self._text.append(each.text)
             elif isinstance(each, Called):
-                self._said += _strings(each.arguments)
+                self._said += strings(each.arguments)
         return [self._writes.say(each) for each in said]
 
     def _texts(self) -> list[str]:
         return ["".join(self._text), *self._said]
-
-
-def _strings(value: object) -> Iterator[str]:
-    """Every string in what a call is given: clients keep it in shapes of their own."""
-    match value:
-        case str():
-            yield value
-        case Mapping():
-            for each in value.values():
-                yield from _strings(each)
-        case list():
-            for each in value:
-                yield from _strings(each)
-        case _:
-            pass

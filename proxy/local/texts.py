@@ -1,26 +1,30 @@
-"""The text of an answer, gathered from a copy of it while it goes by.
+"""The text of an answer and what it gives its tools, gathered from a copy while it goes by.
 
 Owns where the dialects have it. It must not know what it is gathered for.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 import msgspec
 
 from proxy.dialects.streams import Kind, TooLong, decoder
+from proxy.local.arguments import parts, strings_in
 
 MOST: Final = 4 * 1024 * 1024
 """Bytes of text that are gathered; what follows is left out."""
 
 
 class Texts:
-    """An observer of one answer; `told` gets its text, in one piece, at its end."""
+    """An observer of one answer; at its end `told` gets its text, in one piece, and then every
+    string that is given to a tool."""
 
     def __init__(self, stream: Kind, told: Callable[[Sequence[str]], None]) -> None:
         self._events = decoder(stream)
         self._told = told
         self._found: list[str] = []
+        self._calls: defaultdict[str, list[str]] = defaultdict(list)
         self._size = 0
 
     def chunk(self, data: bytes) -> None:
@@ -33,7 +37,8 @@ class Texts:
     def end(self) -> None:
         """No more will come."""
         self._take(self._events.end())
-        self._told(["".join(self._found)])
+        given = ["".join(pieces) for pieces in self._calls.values()]
+        self._told(["".join(self._found), *(text for each in given for text in strings_in(each))])
 
     def _take(self, events: Sequence[Any]) -> None:
         for event in events:
@@ -46,6 +51,9 @@ class Texts:
             for text in _texts(value):
                 self._found.append(text)
                 self._size += len(text)
+            for which, piece in parts(value):
+                self._calls[which].append(piece)
+                self._size += len(piece)
 
 
 def _texts(value: Any) -> Iterator[str]:

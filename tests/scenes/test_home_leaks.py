@@ -216,3 +216,19 @@ async def test_a_client_that_left_does_not_carry_it_out() -> None:
         answer = await stage.post("/v1/messages", body(user(f"It said:\n{CANARY}")), NAMED)
         assert answer.headers["x-transom-leg"] == "local"
         silent(stage)
+
+
+async def test_what_a_server_asked_straight_gives_a_tool_is_kept_too() -> None:
+    """The call is the client's to carry out, and its arguments come back in shapes of its own."""
+    call = {"type": "tool_use", "id": "toolu_9", "name": "write", "input": {"text": CANARY}}
+    said = Reply.of({"type": "message", "role": "assistant", "model": "m", "content": [call]})
+
+    def server(recorded: Recorded) -> Reply:
+        return said if recorded.path == "/v1/messages" else Reply.of({"error": "no"}, 404)
+
+    async with at_home(script=server, speaks=("anthropic",)) as stage:
+        await told(stage)
+        await stage.node.parts.hearth.home.close()
+        answer = await stage.post("/v1/messages", body(user(f"In a file:\n{CANARY}")), OTHER)
+        assert answer.headers["x-transom-notice"] == "home-only"
+        silent(stage)

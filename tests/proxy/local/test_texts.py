@@ -1,7 +1,9 @@
 """The text of an answer is gathered from a copy of it, in each dialect that a server may speak."""
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -57,3 +59,67 @@ def test_an_endless_answer_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(texts, "MOST", 2)
     event = b'data: {"choices":[{"delta":{"content":"abc"}}]}\n\n'
     assert heard("sse", event * 3) == ["abc"]
+
+
+def given(arguments: str, **more: Any) -> dict[str, Any]:
+    return {**more, "function": {"arguments": arguments}}
+
+
+CALLS: list[dict[str, Any]] = [
+    {
+        "role": "assistant",
+        "content": [
+            {"type": "tool_use", "input": {"a": ["x", 1, None]}},
+            {"type": "tool_use", "input": {"b": {"c": "y"}}},
+        ],
+    },
+    {
+        "choices": [
+            {"message": {"tool_calls": [given('{"a": "x"}'), 1, {"custom": {"input": "y"}}]}},
+            {},
+        ]
+    },
+    {"object": "response", "output": [{"arguments": '{"a": "x"}'}, {"input": "y"}, 2]},
+]
+
+
+@pytest.mark.parametrize("answer", CALLS)
+def test_what_tools_are_given_is_told_as_well(answer: dict[str, Any]) -> None:
+    """Every string of it; all of it where it is no JSON. None of it is text."""
+    assert heard("", json.dumps(answer).encode()) == ["", "x", "y"]
+
+
+def block(index: int, piece: str) -> dict[str, Any]:
+    return {"type": "content_block_delta", "index": index, "delta": {"partial_json": piece}}
+
+
+def delta(index: int, piece: str) -> dict[str, Any]:
+    return {"choices": [{"delta": {"tool_calls": [given(piece, index=index)]}}]}
+
+
+def done(kind: str, at: int, **more: str) -> dict[str, Any]:
+    return {"type": f"response.{kind}.done", "output_index": at, **more}
+
+
+STREAMED = {
+    "anthropic": [block(1, '{"a": "x'), block(2, '["z"]'), block(1, 'y"}')],
+    "chat": [delta(0, '["x'), delta(1, "z"), delta(0, 'y"]')],
+    "responses": [
+        done("function_call_arguments", 0, arguments='{"a": "xy"}'),
+        done("custom_tool_call_input", 1, input="z"),
+    ],
+}
+
+
+@pytest.mark.parametrize("dialect", STREAMED)
+def test_pieces_of_what_tools_are_given_are_joined(dialect: str) -> None:
+    """Per call, however they come mixed."""
+    events = [f"data: {json.dumps(each)}\n\n".encode() for each in STREAMED[dialect]]
+    assert heard("sse", *events) == ["", "xy", "z"]
+
+
+def test_what_tools_are_given_is_bounded_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the same measure."""
+    monkeypatch.setattr(texts, "MOST", 2)
+    event = b'data: {"type":"response.custom_tool_call_input.done","input":"abc"}\n\n'
+    assert heard("sse", event * 3) == ["", "abc"]
