@@ -18,6 +18,7 @@ __all__ = [
     "AUTHORED",
     "CUT_MARK",
     "FORMS",
+    "HOME_LEFT_OUT",
     "LEFT_OUT",
     "LOOP_NOTE",
     "NOTES",
@@ -34,6 +35,9 @@ LEFT_OUT: Final = "[reasoning left out by Transom]"
 
 RESULT_LEFT_OUT: Final = "[result left out by Transom: call the tool again if it is needed]"
 """Stands in place of what an earlier call found."""
+
+HOME_LEFT_OUT: Final = "[An answer that was given at home is left out here.]"
+"""All that stands in place of what a model at home has said and a cloud must not see."""
 
 NOTES: Mapping[str, str] = MappingProxyType(
     {
@@ -64,6 +68,7 @@ AUTHORED: Mapping[str, str] = MappingProxyType(
         **{f"policy/{version}": text for version, text in POLICY_TEXTS.items()},
         "left-out/1": LEFT_OUT,
         "result-left-out/1": RESULT_LEFT_OUT,
+        "home-left-out/1": HOME_LEFT_OUT,
         **NOTES,
     }
 )

@@ -206,7 +206,8 @@ class Conversation:
     `words(index)`: the texts that a user says in a message, with the way to each. `reminds`: the
     dialect has a place for a text of ours behind results; `notes`: it has one for system text
     there, and the model takes it. `past`: how far this history may be taken as read next time;
-    `before`: how far it was read before. `names`: what was worked out about it, by what for.
+    `before`: how far it was read before. `home`: messages of the model that were given at home, by
+    their index; no cloud is shown them. `names`: what was worked out about it, by what for.
     """
 
     dialect: str
@@ -233,4 +234,5 @@ class Conversation:
     passed: tuple[Unit, ...] = ()
     past: Past = field(default_factory=Past, repr=False, compare=False)
     before: Past = field(default_factory=Past, repr=False, compare=False)
+    home: frozenset[int] = frozenset()
     names: dict[object, Any] = field(default_factory=dict, init=False, repr=False, compare=False)

@@ -11,12 +11,17 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
 
-from policies.authored import RESULT_LEFT_OUT
+from policies.authored import HOME_LEFT_OUT, RESULT_LEFT_OUT
 from policies.conversation import Address, Form
 
 VALUES: Final[Mapping[Form, object]] = MappingProxyType(
     {Form.OBJECT: {}, Form.JSON: "{}", Form.EMPTY: "", Form.RESULT: RESULT_LEFT_OUT}
 )
+
+LEFT_AT_HOME: Final[Mapping[str, str]] = MappingProxyType(
+    {"role": "assistant", "content": HOME_LEFT_OUT}
+)
+"""The message that stands in place of one that was given at home; every dialect knows it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +48,8 @@ class Cut:
     stays. `gone`: messages that do not leave. `trimmed`: message → ways to what is left out of it.
     `emptied`: message → ways to what is exchanged, each with what for. `at`: the message before
     which the notice stands, or `inside` of which it is the first part. `digests`: message → the one
-    of what is left of it. `names`: tools whose results
-    do not leave, all of them, as they are called."""
+    of what is left of it. `home`: messages in place of which `LEFT_AT_HOME` stands. `names`: tools
+    whose results do not leave, all of them, as they are called."""
 
     window: Window
     turn: int = 0
@@ -54,12 +59,13 @@ class Cut:
     digests: Mapping[int, bytes] = field(default_factory=dict, repr=False)
     at: int = 0
     inside: bool = False
+    home: frozenset[int] = frozenset()
     names: tuple[str, ...] = field(default=(), repr=False, compare=False)
 
     @property
     def cuts(self) -> bool:
         """Whether anything is taken out."""
-        return bool(self.gone or self.trimmed or self.emptied)
+        return bool(self.gone or self.trimmed or self.emptied or self.home)
 
     def ways(self, message: int) -> tuple[Address, ...]:
         """The ways to all that does not leave of a message that stays."""

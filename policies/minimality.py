@@ -9,6 +9,9 @@ with this.
     drop       earlier calls and results go, both halves of each pair
     elide      pairs stay, without what was given and what was found
 
+Of what a model at home has said (`Conversation.home`) nothing stays; in a dialogue one line of ours
+stands in its place.
+
 From the start of the turn on everything stays, whatever it is. The plan is a function of the
 history before the turn and of a window that the first request of the turn fixes, so the cut moves
 only when a new turn starts.
@@ -31,10 +34,12 @@ _BELOW = 2
 
 @dataclass(slots=True)
 class _Stay:
-    """What stays of one earlier message: `said` of its texts, or not; the halves of pairs."""
+    """What stays of one earlier message: `said` of its texts, or not; the halves of pairs; or a
+    line of ours in its place, as it was said at `home`."""
 
     said: bool
-    halves: Sequence[Half]
+    halves: Sequence[Half] = ()
+    home: bool = False
 
 
 @dataclass(slots=True)
@@ -69,6 +74,8 @@ def plan(conversation: Conversation, window: Window) -> Cut | None:
     trimmed: dict[int, tuple[Address, ...]] = {}
     emptied: dict[int, tuple[tuple[Address, Form], ...]] = {}
     for index, stay in staying.items():
+        if stay.home:
+            continue
         message = conversation.messages[index]
         out = _left_out(message, stay, spans.get(index, ()))
         if out.ways:
@@ -81,7 +88,8 @@ def plan(conversation: Conversation, window: Window) -> Cut | None:
     gone = frozenset(range(start, turn)).difference(staying)
     inside = window.mode == "dialogue"
     at = _first_user(conversation) if inside else start
-    return Cut(window, turn, gone, trimmed, emptied, digests, at, inside)
+    home = frozenset(index for index, stay in staying.items() if stay.home)
+    return Cut(window, turn, gone, trimmed, emptied, digests, at, inside, home)
 
 
 def trimmed_digest(digest: bytes, ways: Sequence[Address]) -> bytes:
@@ -121,25 +129,38 @@ def _staying(
     heard = _heard_from(conversation, start, window.turns)
     earlier = conversation.messages[start:turn]
     elides = window.strategy == "elide"
-    pairs = _pairs(conversation.messages[heard:turn], conversation.tools) if elides else {}
+    pairs = _pairs(conversation, heard) if elides else {}
     staying: dict[int, _Stay] = {}
     for message in earlier:
         index = message.index
         halves = pairs.get(index, ())
         speaks = said and index >= heard and len(message.texts) > len(spans.get(index, ()))
+        # SECURITY: nothing of what was given at home stays, not even an emptied call.
+        if index in conversation.home:
+            # Where one line stands already, another would say the same.
+            if speaks and not (staying and next(reversed(staying.values())).home):
+                staying[index] = _Stay(False, home=True)
+            continue
         if speaks or halves or message.grants:
             staying[index] = _Stay(speaks, halves)
     return staying
 
 
-def _pairs(messages: Sequence[Message], granted: Sequence[str]) -> dict[int, list[Half]]:
-    """Message → the halves in it whose other half is there, too, of tools that are granted now.
-    Where there are no ids, the result at a place answers the call at the same place."""
-    named = {name for name in granted if is_safe(name)}
+def _pairs(conversation: Conversation, heard: int) -> dict[int, list[Half]]:
+    """Earlier message, from `heard` on → the halves in it whose other half is there, too, of tools
+    that are granted now. Where there are no ids, the result at a place answers the call at the same
+    place. Calls that were made at home have no halves that stay."""
+    messages = conversation.messages[heard : conversation.turn]
+    named = {name for name in conversation.tools if is_safe(name)}
     waiting: dict[str, tuple[int, Half]] = {}
     queue: list[tuple[int, Half]] = []
     found: dict[int, list[Half]] = {}
     for message in messages:
+        if message.index in conversation.home:
+            queue = []
+            for half in message.halves:
+                waiting.pop(half.call, None)
+            continue
         calls = [half for half in message.halves if half.form is not Form.RESULT]
         if message.calls:
             made_here = [(message.index, half) for half in calls]

@@ -12,7 +12,16 @@ from typing import Any, Final
 from policies.conversation import Address, Form
 from policies.cut import Cut
 from policies.proof_reading import ProofFailed
-from policies.turn_minimal import RESULT, Head, heads, is_notice, leading, may_stay, turn
+from policies.turn_minimal import (
+    AT_HOME,
+    RESULT,
+    Head,
+    heads,
+    is_notice,
+    leading,
+    may_stay,
+    turn,
+)
 
 _BLANK_LINE = "\n\n"
 _PARTS = ("text", "input_text")
@@ -28,10 +37,13 @@ Ways = Sequence[Address]
 
 class Shortened:
     """What a `cut` allows, checked against the list of messages `key` as it came, `raw`, before
-    which `skipped` others stand that were proved before."""
+    which `skipped` others stand that were proved before. `home`: those that were given at home."""
 
-    def __init__(self, cut: Cut, key: str, raw: bytes, skipped: int) -> None:
+    def __init__(
+        self, cut: Cut, key: str, raw: bytes, skipped: int, home: frozenset[int] = frozenset()
+    ) -> None:
         self.cut = cut
+        self.home = home
         self.start = 0
         found = _heads(raw, key)
         if not skipped:
@@ -43,6 +55,9 @@ class Shortened:
             raise ProofFailed(key)
         if first < self.start or (cut.window.notice and not is_notice(cut.window.notice)):
             raise ProofFailed(key)
+        # SECURITY: what was given at home is left out, and only where it can be.
+        if not cut.home <= home <= cut.gone | cut.home or max(home, default=-1) >= cut.turn:
+            raise ProofFailed(key)
 
     def before(self, index: int) -> bool:
         """The message stands before the current turn, and is no leading one."""
@@ -53,8 +68,16 @@ class Shortened:
         lost = [way[2:] for way in self.cut.trimmed.get(index, ())]
         return lost, [(way[2:], form) for way, form in self.cut.emptied.get(index, ())]
 
+    def about(self, index: int) -> bytes:
+        """All of the plan that tells how that message leaves."""
+        window = self.cut.window
+        told = (self.ways(index), index in self.home, window.mode, window.strategy)
+        return repr(told).encode()
+
     def digest(self, index: int, digest: bytes) -> bytes:
-        """Under which digest that message was screened."""
+        """Under which digest that message was screened; empty where nothing of it is left."""
+        if index in self.home:
+            return b""
         lost, emptied = self.ways(index)
         if not lost and not emptied:
             return digest
@@ -63,6 +86,8 @@ class Shortened:
 
     def left(self, message: object, index: int, at: str) -> object:
         """What of that message may be there, in the form in which it may."""
+        if index in self.home:
+            return {"role": "assistant", "content": AT_HOME}
         lost, emptied = self.ways(index)
         try:
             for way, form in emptied:

@@ -32,13 +32,15 @@ class Planned(Struct, frozen=True):
     """`removed`: ways to values of the client's body that are left out. `placed`: texts that stand
     behind one of its messages. `tool_use`: the model may call tools; where not, the body says so in
     the dialect's way. `cut`: what of earlier turns is left out of the list `key`; None where all is
-    shown. `by_message`: `removed`, sorted out."""
+    shown. `home`: messages of that list that were given at home. `by_message`: `removed`, sorted
+    out."""
 
     removed: frozenset[Address] = frozenset()
     placed: tuple[Placed, ...] = ()
     tool_use: bool = True
     cut: Cut | None = None
     key: str = ""
+    home: frozenset[int] = frozenset()
     by_message: dict[tuple[str | int, ...], list[Address]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

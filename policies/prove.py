@@ -259,9 +259,12 @@ class _Proof:
         cut, begun = self.planned.cut, self.rest.begun
         if cut is not None and cut.window.mode != "off" and key == self.planned.key:
             skipped = begun.came.count if begun is not None and begun.key == key else 0
-            self.short = Shortened(cut, key, came, skipped)
+            self.short = Shortened(cut, key, came, skipped, self.planned.home)
             if skipped > cut.at:
                 self.notice = ""
+        elif self.planned.home and key == self.planned.key:
+            # SECURITY: a view in which nothing is left out holds what was given at home.
+            raise ProofFailed(key)
         elif before and own.digest(b"message\0", before[0]) not in self.digests:
             return False
         self.lists += 1
@@ -291,14 +294,14 @@ class _Proof:
                 digest, expected, raw, at, ways, self.opens(skipped + met)
             ):
                 continue
-            if met == len(came) or digest not in self.digests:
+            if met == len(came) or (digest and digest not in self.digests):
                 raise ProofFailed(at)
             met, done = met + 1, skipped + met + 1
             if met == len(came) and number - before + 1 == len(sent):
                 read = (expected, met - 1), (raw, number - before)
                 known = frozenset(seen | self.before)
                 self.last = Last(key, *read, known, tuple(self.frames.met[:first]))
-            seen.add(digest)
+            seen |= {digest} if digest else set()
         if (met := self.passed_over(key, came, skipped, met)) < len(came):
             raise ProofFailed(f"{key}[{skipped + met}]")
 
@@ -336,9 +339,7 @@ class _Proof:
     ) -> bool:
         """Whether `sent` is what may leave of the message `came` of an earlier turn; False for one
         of our own."""
-        window = short.cut.window
-        plan = repr((short.ways(index), window.mode, window.strategy)).encode()
-        both = own.digest(b"earlier\0" + plan + digest, sent)
+        both = own.digest(b"earlier\0" + short.about(index) + digest, sent)
         if type(mark := self.marks.get(both)) is Mark and mark.digest == both:
             return True
         before, after = pair(came, sent, at)

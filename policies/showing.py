@@ -19,6 +19,7 @@ from policies.past import Past
 from policies.settings import Minimality
 
 NOT_MINIMAL: Final = "not-minimal"
+HOME_ONLY: Final = "home-only"
 TOO_LONG: Final = "it is longer than `minimality.max_outbound_chars` allows"
 UNDIVIDED: Final = "what grants tools in between cannot stand without what surrounds it"
 FOLDED: Final = "what came before is in it in a form that nobody can take apart"
@@ -44,6 +45,8 @@ def show(
     """What leaves of `conversation` for a cloud, or why nothing does. `known`: the window of its
     current turn, None at the turn's first request. `planned`: as `plan`, or from memory."""
     window = known or _begun(conversation, settings)
+    if _holds_home(conversation, window):
+        return Refusal(HOME_ONLY)
     cut = planned(conversation, window)
     if cut is None:
         return _no(UNDIVIDED)
@@ -78,14 +81,14 @@ def leans(seen: Conversation, window: Window) -> Refusal | None:
 
 def remains(cut: Cut, unit: Unit) -> bool:
     """Whether a unit leaves with its message."""
-    if unit.message in cut.gone:
+    if unit.message in cut.gone or unit.message in cut.home:
         return False
     return not any(unit.address[: len(way)] == way for way in cut.ways(unit.message))
 
 
 def remaining(conversation: Conversation, cut: Cut) -> Conversation:
     """The conversation without the pieces, units, places and leanings that a cut takes out."""
-    gone = {conversation.messages[index].address for index in cut.gone}
+    gone = {conversation.messages[index].address for index in (*cut.gone, *cut.home)}
     out = {conversation.messages[i].address: cut.ways(i) for i in cut.digests}
     digests = {conversation.messages[i].address: one for i, one in cut.digests.items()}
 
@@ -109,6 +112,18 @@ def remaining(conversation: Conversation, cut: Cut) -> Conversation:
         past=Past(),  # what is known of a past counts what stands there whole
         before=Past(),
     )
+
+
+def _holds_home(conversation: Conversation, window: Window) -> bool:
+    """Whether what was given at home cannot be left out: everything is shown, the turn itself goes
+    on from it, or what follows needs it."""
+    home = conversation.home
+    if not home:
+        return False
+    # SECURITY: a turn that home has taken part in goes on from what it has said.
+    if window.mode == "off" or max(home) >= conversation.turn:
+        return True
+    return any(conversation.messages[index].grants for index in home)
 
 
 def _begun(conversation: Conversation, settings: Minimality) -> Window:

@@ -28,7 +28,6 @@ from proxy.outgoing import Outgoing, Request, Workshop, open_body
 from proxy.owner import Case, Owner
 from proxy.relayed import Listener, Relayed
 from proxy.routes import Chosen, choose
-from proxy.state.base import StateError
 from proxy.stay import Hearth, Stay
 from proxy.turns import Turns
 from proxy.undeclared import drop_undeclared_call
@@ -119,6 +118,7 @@ class Errand(Struct, frozen=True, eq=False):
             vouched=self.house.relayed.by(upstream.name) if cloud else (),
             bounded=self._asks_model,
             met=self._met,
+            leaving=self._stay().leaves if cloud else None,
             minimality=chosen.minimality,
             route=chosen.route,
         )
@@ -126,6 +126,8 @@ class Errand(Struct, frozen=True, eq=False):
         if asked.bounded and outgoing.conversation is not None:
             await self.house.owner.decided(self.case, outgoing.decision, self.house.config.policies)
         self._heed(outgoing.decision)
+        if self._asks_model:
+            await self._stay().asks(cloud=cloud)
         if (final := outgoing.decision.final) is not None and outgoing.conversation is not None:
             return ended(final, document, outgoing.conversation, self.line.request)
         if lacks and lacks != DOWN:
@@ -140,35 +142,25 @@ class Errand(Struct, frozen=True, eq=False):
         """Whether a model is to answer."""
         return self.admitted.match.endpoint.treatment is Treatment.CONVERSATION
 
-    async def _met(self, conversation: Conversation) -> None:
-        """The conversation is known, and nothing is decided yet."""
+    async def _met(self, conversation: Conversation) -> frozenset[int]:
+        """The conversation is known, and nothing is decided yet. Which of its messages were given
+        at home. Raises `Refused("home-only")` for one of which nothing may leave."""
         again, self.case.conversation = self.case.conversation is not None, conversation
         self.line.know(session=self.house.session(self.admitted, conversation))
         if self._asks_model and not again:
             await self.house.owner.pace(self.case, self.house.config)
+        stay = self._stay()
         if self.case.leg == Leg.CLOUD:
-            await self._may_leave(conversation)
+            return await stay.sift(conversation)
+        await stay.know(conversation)
+        return frozenset()
 
-    async def _met_first(self, conversation: Conversation) -> None:
+    async def _met_first(self, conversation: Conversation) -> frozenset[int]:
         """The same of a conversation that home is asked about before any cloud."""
         await self._met(conversation)
         # What has to stay is remembered as such, also where home would have been asked anyway.
-        await self._may_leave(conversation)
-
-    async def _may_leave(self, conversation: Conversation) -> None:
-        """Raises `Refused("home-only")` for a conversation that holds what home has answered."""
-        marks = self.house.hearth.marks
-        # Another node that shares the state may have written marks where this one can as well.
-        if not marks.any and self.house.config.home is None:
-            return
-        session = str(self.line.fields.get("session", ""))
-        try:
-            held = await marks.holds(self.admitted.client, session, conversation)
-        except StateError as error:
-            # SECURITY: marks that cannot be read may be there.
-            raise Refused("home-only") from error
-        if held:
-            raise Refused("home-only")
+        await self._stay().sift(conversation)
+        return frozenset()
 
     def _observers(
         self, upstream: UpstreamSettings, document: Document, answer: Answer

@@ -1,18 +1,25 @@
 """What was answered at home because it must not leave, and so must not leave later either.
 
-Owns what is remembered of such answers, as keyed digests, and how a conversation is told that holds
-one: by its session, by its beginning, or by lines that stand in an answer. Whoever is marked stays
-at home until the owner releases the session. It must not know a dialect or who answers.
+Owns what is remembered of such answers, as keyed digests, and what of a conversation is held by
+them: all of it, or messages of the model that no cloud gave. It must not know a dialect, what a
+cloud is shown, or who answers.
+
+A conversation that home has answered in is read run by run: what the model says behind a run is the
+cloud's only where this run was sent there, or stood in the history before home first answered.
+Everything else that a model says there was given at home, or nobody knows. So nothing depends on
+recognising an answer, which clients repack; its text and its lines are remembered beside that.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from policies.conversation import Conversation, Piece
+from policies.minimality import leading
 from proxy.apart import Apart
-from proxy.identity import conversation_id, home_id
+from proxy.identity import conversation_id, home_id, run_ids
 from proxy.memory import Memory
-from proxy.state.base import HomeStore
+from proxy.state.base import HomeStore, StateError
 
 LEAST: Final = 8
 """Characters of the shortest line that is remembered."""
@@ -27,6 +34,20 @@ MOST: Final = 4_000
 _KNOWN: Final = 65_536
 
 
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What of a conversation must not leave: all of it, if it `stays`; else `messages` of the
+    model, by their index. `marked`: home has answered in it."""
+
+    stays: bool = False
+    marked: bool = False
+    messages: frozenset[int] = frozenset()
+
+
+FREE: Final = Held()
+STAYS: Final = Held(stays=True)
+
+
 class HomeOnly:
     """The marks of one node. `key`: the state key."""
 
@@ -35,25 +56,42 @@ class HomeOnly:
         self._key = key
         self._apart = apart
         # A text that was read before an answer was given does not repeat that answer.
-        self._read: Memory[bytes, bool] = Memory(_KNOWN)
+        self._read: Memory[tuple[str, bytes], bool] = Memory(_KNOWN)
+        self._texts: Memory[tuple[str, bytes], tuple[bytes, ...]] = Memory(_KNOWN)
         self.any = False
 
     async def start(self) -> None:
         """Look whether there are marks at all. Raises `StateError`."""
         self.any = await self._store.marks() > 0
 
-    async def hold(self, client: str, session: str, conversation: Conversation) -> None:
-        """Mark a conversation and its session, before home is asked. Raises `StateError`."""
+    async def hold(
+        self, client: str, session: str, conversation: Conversation, *, repeats: bool = False
+    ) -> None:
+        """Mark a conversation and its session, before home is asked. `repeats`: that is because it
+        holds what home has answered. Raises `StateError`."""
         self.any = True
-        marks = [*self._whose(client, session, conversation), self._client(client)]
+        root, *named = whose = self._whose(client, session, conversation)
+        try:
+            found = await self._store.marked(whose)
+        except StateError:
+            found, repeats = frozenset(), True  # in doubt all of it stays
+        marks = [*whose, self._client(client)]
+        # SECURITY: a beginning that nobody has seen may be a summary of what home has said.
+        if root not in found and (repeats or not found.isdisjoint(named)):
+            marks += self._closed(client, whose)
+        elif conversation.runs:
+            *before, last = await self._runs(client, conversation)
+            marks.append(self._mark(b"answered", client, last))
+            if root not in found:
+                marks += [self._mark(b"went", client, run) for run in before]
         await self._store.mark(marks, session)
 
     async def said(
-        self, client: str, session: str, texts: Iterable[str], conversation: Conversation
+        self, client: str, session: str, texts: Sequence[str], conversation: Conversation
     ) -> None:
-        """Mark the lines of an answer to `conversation`, before its end is told; those that stand
-        in the request are not the answer's own. `texts`: what it says, then what its calls are
-        given. Raises `StateError`."""
+        """Mark an answer to `conversation`, before its end is told: its text, and the lines of it;
+        those that stand in the request are not the answer's own. `texts`: what it says, then what
+        its calls are given. Raises `StateError`."""
         said, *given = map(_lines, texts)
         # A path or a command is no answer: they stand in every session about the same things.
         own = [said, *(lines for lines in given if sum(map(len, lines)) >= ENOUGH)]
@@ -65,31 +103,109 @@ class HomeOnly:
         lines = [line for each in own for line in each if line not in asked]
         marks = [self._line(client, line) for line in dict.fromkeys(lines[:MOST])]
         marks += [self._line(client, line, alone=True) for line in alone - asked]
+        marks += [self._mark(b"text", client, about) for about in map(_whole, texts[:1]) if about]
         if marks:
             await self._store.mark(marks, session)
 
-    async def holds(self, client: str, session: str, conversation: Conversation) -> bool:
-        """Whether a conversation must not leave. Raises `StateError`."""
-        whose, any_at_all = self._whose(client, session, conversation), self._client(client)
-        found = await self._store.marked([*whose, any_at_all])
-        if not found.isdisjoint(whose):
-            return True
-        return any_at_all in found and await self._repeats(client, conversation)
+    async def stayed(self, client: str, session: str, conversation: Conversation) -> None:
+        """A model at home is asked, by choice, in a conversation that home has answered in: it may
+        repeat that, so its answer stays as well. Raises `StateError`."""
+        await self._note(b"answered", client, session, conversation)
 
-    async def release(self, session: str) -> int:
-        """Let a session go to the cloud again; how many marks it had. Raises `StateError`."""
-        return await self._store.release(session)
+    async def went(self, client: str, session: str, conversation: Conversation) -> None:
+        """A cloud is asked in a conversation that home has answered in, so what it says is its own.
+        Raises `StateError`."""
+        await self._note(b"went", client, session, conversation)
 
-    async def _repeats(self, client: str, conversation: Conversation) -> bool:
-        new = [piece for piece in conversation.pieces if self._read.get(piece.digest) is None]
+    async def knows(self, client: str, conversation: Conversation) -> bool:
+        """Whether home has answered in a conversation. Raises `StateError`."""
+        root = self._whose(client, "", conversation)
+        return bool(await self._store.marked(root))
+
+    async def look(self, client: str, session: str, conversation: Conversation) -> Held:
+        """What of a conversation must not leave. Raises `StateError`."""
+        root, *named = whose = self._whose(client, session, conversation)
+        closed, any_at_all = self._closed(client, whose), self._client(client)
+        found = await self._store.marked([*whose, *closed, any_at_all])
+        if not found.isdisjoint(closed):
+            return STAYS
+        if root in found:
+            return await self._sifted(client, conversation)
+        if not found.isdisjoint(named):
+            return STAYS
+        if any_at_all in found and await self.repeats(client, conversation.pieces):
+            return STAYS
+        return FREE
+
+    async def repeats(self, client: str, pieces: Iterable[Piece]) -> bool:
+        """Whether what stands in `pieces` repeats what home has answered. Raises `StateError`."""
+        new = [piece for piece in pieces if self._read.get((client, piece.digest)) is None]
         size = sum(piece.size for piece in new)
         marks = await self._apart.run(size, self._marks, client, new)
         found = await self._store.marked(list(marks)) if marks else frozenset[bytes]()
         if sum(marks[mark] for mark in found) >= ENOUGH:
             return True
         for piece in new:
-            self._read.put(piece.digest, True, 1)
+            self._read.put((client, piece.digest), True, 1)
         return False
+
+    async def release(self, session: str) -> int:
+        """Let a session go to the cloud again; how many marks it had. Raises `StateError`."""
+        return await self._store.release(session)
+
+    async def _sifted(self, client: str, conversation: Conversation) -> Held:
+        """What is held of a conversation that home has answered in."""
+        # SECURITY: what was found for a call that is not there may have been found for home.
+        if _orphans(conversation):
+            return STAYS
+        size = sum(piece.size for piece in conversation.pieces)
+        runs = await self._runs(client, conversation)
+        texts = await self._apart.run(size, self._texts_of, client, conversation)
+        marks = [self._mark(kind, client, run) for kind in (b"answered", b"went") for run in runs]
+        marks += {mark for each in texts.values() for mark in each}
+        found = await self._store.marked(marks)
+        at_home = [self._mark(b"answered", client, run) in found for run in runs]
+        went = [self._mark(b"went", client, run) in found for run in runs]
+        for number, run in enumerate(conversation.runs):
+            seen = at_home[number] or went[number]
+            # SECURITY: what a user said where nobody has seen it may be a summary.
+            if run.has_user and run.start < conversation.turn and not seen:
+                return STAYS
+        held = {
+            index
+            for index, run in outputs(conversation).items()
+            # SECURITY: what is not known to be the cloud's is home's.
+            if run is None or at_home[run] or not went[run] or not found.isdisjoint(texts[index])
+        }
+        return Held(marked=True, messages=frozenset(held))
+
+    async def _note(
+        self, kind: bytes, client: str, session: str, conversation: Conversation
+    ) -> None:
+        if conversation.runs:
+            *_, last = await self._runs(client, conversation)
+            await self._store.mark([self._mark(kind, client, last)], session)
+
+    async def _runs(self, client: str, conversation: Conversation) -> Sequence[bytes]:
+        """What names each run, in order."""
+        size = sum(piece.size for piece in conversation.pieces)
+        runs = conversation.runs
+        ids = await self._apart.run(size, run_ids, self._key, client, conversation, runs)
+        return [ids[run.start] for run in runs]
+
+    def _texts_of(self, client: str, conversation: Conversation) -> Mapping[int, tuple[bytes, ...]]:
+        """Message of the model → the marks that its texts would have."""
+        pieces = {piece.address: piece for piece in conversation.pieces}
+        found: dict[int, tuple[bytes, ...]] = {}
+        for index in outputs(conversation):
+            message = conversation.messages[index]
+            key = client, message.digest
+            if (marks := self._texts.get(key)) is None:
+                texts = map(_whole, _texts(pieces[message.address]))
+                marks = tuple(self._mark(b"text", client, text) for text in texts if text)
+                self._texts.put(key, marks, 1 + len(marks))
+            found[index] = marks
+        return found
 
     def _marks(self, client: str, pieces: Iterable[Piece]) -> dict[bytes, int]:
         """The mark that each line would have, and how much it tells."""
@@ -101,17 +217,48 @@ class HomeOnly:
 
     def _whose(self, client: str, session: str, conversation: Conversation) -> list[bytes]:
         root = conversation_id(self._key, client, conversation)
-        begins = home_id(self._key, b"conversation", client, root)
+        begins = self._mark(b"conversation", client, root)
         if not session:
             return [begins]
-        return [begins, home_id(self._key, b"session", client, session.encode())]
+        return [begins, self._mark(b"session", client, session.encode())]
+
+    def _closed(self, client: str, whose: Iterable[bytes]) -> list[bytes]:
+        """What stays as a whole, whatever of it would leave."""
+        return [self._mark(b"closed", client, each) for each in whose]
 
     def _client(self, client: str) -> bytes:
-        return home_id(self._key, b"client", client)
+        return self._mark(b"client", client)
 
     def _line(self, client: str, line: str, *, alone: bool = False) -> bytes:
-        kind = b"alone" if alone else b"line"
-        return home_id(self._key, kind, client, line.encode("utf-8", "surrogatepass"))
+        return self._mark(b"alone" if alone else b"line", client, _bytes(line))
+
+    def _mark(self, kind: bytes, client: str, about: bytes = b"") -> bytes:
+        return home_id(self._key, kind, client, about)
+
+
+def outputs(conversation: Conversation) -> Mapping[int, int | None]:
+    """The messages of the model → the number of the run before each, None for none."""
+    found: dict[int, int | None] = {}
+    at, before = leading(conversation), None
+    for number, run in enumerate(conversation.runs):
+        found |= dict.fromkeys(range(at, run.start), before)
+        at, before = run.stop, number
+    return found | dict.fromkeys(range(at, len(conversation.messages)), before)
+
+
+def _orphans(conversation: Conversation) -> bool:
+    """Whether there is a result whose call does not stand before it: by its id, or, where there is
+    none, among what the model has said just before."""
+    made: set[str] = set()
+    called = False
+    outputs_are = outputs(conversation)
+    for message in conversation.messages:
+        if message.index in outputs_are:
+            called = bool(message.calls) or (called and message.index - 1 in outputs_are)
+        made |= {call.id for call in message.calls}
+        if any(call not in made if call else not called for call in message.answers):
+            return True
+    return False
 
 
 def _lines_in(pieces: Iterable[Piece]) -> frozenset[str]:
@@ -132,3 +279,13 @@ def _lines(text: str) -> Sequence[str]:
     """Blanks are joined: clients wrap and indent what they repeat."""
     joined = (" ".join(line.split()) for line in text.splitlines())
     return [line for line in joined if len(line) >= LEAST]
+
+
+def _whole(text: str) -> bytes:
+    """A text, its blanks joined; nothing for one that is too short to tell anything."""
+    joined = " ".join(text.split())
+    return _bytes(joined) if len(joined) >= LEAST else b""
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")

@@ -21,6 +21,7 @@ from policies.proof_plan import Planned
 from policies.prove import Beginning, Cleared, Mark, ProofFailed, prove
 from policies.screening import Own, Screen
 from policies.settings import Minimality, Policies
+from policies.showing import Shown
 from proxy.apart import Apart
 from proxy.clean import CleanMarks
 from proxy.dialects.base import Dialect
@@ -63,11 +64,17 @@ def draw() -> str:
         raise Refused("framing-failed") from error
 
 
+Met = Callable[[Conversation], Awaitable[frozenset[int]]]
+"""Who is told a conversation, and tells which of its messages were given at home."""
+
+
 class Request(Struct, frozen=True, eq=False):
     """A body that was read, and what it is read with. `credentials`: values of headers. `vouched`:
     ids that the upstream itself gave. `bounded`: a model is to answer, so limits hold. `met` is
     told the conversation once it is known, before anything is decided about it, and may refuse
-    it. `minimality`: where its route has settings of its own, and then `route` is its name.
+    it; it tells which messages of the model were given at home. `leaving` is told what of it would
+    leave for a cloud, and may refuse that. `minimality`: where its route has settings of its own,
+    and then `route` is its name.
     `stripped`: tools that lead off this node are taken out before a model at home sees them."""
 
     body: bytes
@@ -78,7 +85,8 @@ class Request(Struct, frozen=True, eq=False):
     credentials: Sequence[str] = ()
     vouched: Container[str] = ()
     bounded: bool = True
-    met: Callable[[Conversation], Awaitable[None]] | None = None
+    met: Met | None = None
+    leaving: Callable[[Conversation], Awaitable[None]] | None = None
     minimality: Minimality | None = None
     stripped: bool = False
     route: str = ""
@@ -149,13 +157,16 @@ class Workshop:
             return Outgoing(UNASKED, document.body)
         conversation = await self.apart.run(size, self._seen, request, document)
         if request.met is not None:
-            await request.met(conversation)
+            home = await request.met(conversation)
+            conversation = replace(conversation, home=home) if home else conversation
         policies = self._policies(request)
         ledger = Recollection(
             self.ledger, policies, request.leg, request.client, self.plans, request.route
         )
         for _ in range(TRIES):
             recalled = await ledger.recall(conversation)
+            if request.leaving is not None and isinstance(recalled.shown, Shown):
+                await request.leaving(recalled.seen)
             decision = await self._decide(request, recalled, policies)
             if decision.refusal is not None or decision.final is not None:
                 return Outgoing(decision, conversation=conversation)
@@ -276,8 +287,8 @@ def _planned(conversation: Conversation, decision: Decision) -> Planned:
     removed, placed = frozenset(decision.removed), decision.placed
     if not conversation.messages:
         return Planned(removed, placed, decision.tool_use)
-    key = str(conversation.messages[0].address[0])
-    return Planned(removed, placed, decision.tool_use, decision.cut, key)
+    key, home = str(conversation.messages[0].address[0]), conversation.home
+    return Planned(removed, placed, decision.tool_use, decision.cut, key, home)
 
 
 def _authored(decision: Decision, claimed: Claimed) -> frozenset[str]:

@@ -42,13 +42,15 @@ _WINDOW: Final = 600.0
 @dataclass(slots=True)
 class Case:
     """What is known of one request. `again`: it is a re-post. `tainted`: there is third-party text
-    in its conversation. `decided`: what was decided for a cloud is written down."""
+    in its conversation. `decided`: what was decided for a cloud is written down. `at_home`: home
+    has answered in its conversation because something must not leave."""
 
     line: Line
     conversation: Conversation | None = None
     again: bool = False
     tainted: bool = False
     decided: bool = False
+    at_home: bool = False
 
     @property
     def leg(self) -> str:

@@ -35,7 +35,8 @@ class Plans:
         digests = tuple([message.digest for message in conversation.messages[:turn]])
         # Of the turn itself only the place of its first words counts.
         first = next((m.index for m in conversation.messages[turn:] if m.role == "user"), turn)
-        about = (conversation.dialect, window, turn, first, conversation.tools, digests)
+        home = conversation.home
+        about = (conversation.dialect, window, turn, first, conversation.tools, digests, home)
         if (known := self._known.get(about)) is None:
             self.asked += 1
             known = (plan(conversation, window),)

@@ -5,9 +5,10 @@ it does. It must not know why something must not leave, nor how home finds its a
 """
 
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeVar
 
 from policies.conversation import Conversation
 from policies.decision import Decision, Leg
@@ -19,14 +20,16 @@ from proxy.door import Admitted
 from proxy.ending import ended
 from proxy.endpoints import Treatment
 from proxy.errors import Refused
-from proxy.home_only import HomeOnly
+from proxy.home_only import HomeOnly, outputs
 from proxy.lazyjson import Document
 from proxy.local.asking import Asked
 from proxy.local.home import DOWN, Home
-from proxy.outgoing import Outgoing, Request, Workshop, look
+from proxy.outgoing import Met, Outgoing, Request, Workshop, look
 from proxy.owner import Case, Owner
 from proxy.refusals import said
 from proxy.state.base import StateError
+
+T = TypeVar("T")
 
 KEPT: Final = frozenset(
     {
@@ -98,15 +101,54 @@ class Stay:
         body = outgoing.body or document.body
         if not self._asks_model:
             return await self.hearth.home.count(dialect, body)
-        await _kept(self.hearth.marks.hold(self.admitted.client, self._session, talk))
+        marks, client, again = self.hearth.marks, self.admitted.client, no.code == "home-only"
+        await _kept(marks.hold(client, self._session, talk, repeats=again))
         asked = self._asked(upstream, document, dialect, body, talk, no)
         return await self.hearth.home.answer(asked)
+
+    async def sift(self, conversation: Conversation) -> frozenset[int]:
+        """Which messages of a conversation were given at home. Raises `Refused("home-only")` for
+        one of which nothing may leave for a cloud."""
+        marks = self.hearth.marks
+        # Another node that shares the state may have written marks where this one can as well.
+        if not marks.any and self.config.home is None:
+            return frozenset()
+        held = await _read(marks.look(self.admitted.client, self._session, conversation))
+        if held.stays:
+            raise Refused("home-only")
+        self.case.at_home = held.marked
+        return held.messages
+
+    async def know(self, conversation: Conversation) -> None:
+        """The same about one that goes to a model at home, which is shown everything."""
+        if (marks := self.hearth.marks).any:
+            with suppress(StateError):  # a run that nobody has noted stays
+                self.case.at_home = await marks.knows(self.admitted.client, conversation)
+
+    async def leaves(self, seen: Conversation) -> None:
+        """Raises `Refused("home-only")` for a view that repeats what home has answered before in
+        its conversation."""
+        if not self.case.at_home:
+            return
+        # SECURITY: what home has written into a file is read again by whoever looks there. What a
+        # model says in the turn is the cloud's own: it goes on from nothing else.
+        turn = [index for index in outputs(seen) if index >= seen.turn]
+        spoken = {seen.messages[index].address for index in turn}
+        pieces = [piece for piece in seen.pieces if piece.address not in spoken]
+        if await _read(self.hearth.marks.repeats(self.admitted.client, pieces)):
+            raise Refused("home-only")
+
+    async def asks(self, *, cloud: bool) -> None:
+        """Remember who answers next, in a conversation that home has answered in."""
+        if self.case.at_home and self.case.conversation is not None:
+            note = self.hearth.marks.went if cloud else self.hearth.marks.stayed
+            await _kept(note(self.admitted.client, self._session, self.case.conversation))
 
     async def first(
         self,
         document: Document,
         dialect: Dialect,
-        met: Callable[[Conversation], Awaitable[None]],
+        met: Met,
     ) -> Answer | str:
         """The answer of home, which is asked before any cloud as the owner prefers it; or why it
         has none, as a word of ours, and then the request may go on as far as it may leave. Raises
@@ -132,6 +174,7 @@ class Stay:
             return no.code
         heeded = False
         try:
+            await self.asks(cloud=False)
             await self._heed(outgoing.decision, None)
             heeded = True
         finally:
@@ -154,7 +197,7 @@ class Stay:
         self,
         document: Document,
         dialect: Dialect,
-        met: Callable[[Conversation], Awaitable[None]] | None = None,
+        met: Met | None = None,
     ) -> Outgoing:
         client = self.admitted.client
         request = Request(
@@ -180,11 +223,11 @@ class Stay:
         no: Refused | None,
     ) -> Asked:
         """`no`: why nobody else may answer; None where somebody else might, so that nothing of the
-        answer has to stay."""
+        answer has to stay, unless home has answered before."""
         config, line = self.config, self.case.line
 
         async def told(texts: Sequence[str]) -> None:
-            if no is None:
+            if no is None and not self.case.at_home:
                 return
             marks, client = self.hearth.marks, self.admitted.client
             await _kept(marks.said(client, self._session, texts, talk))
@@ -212,6 +255,14 @@ class Stay:
     @property
     def _session(self) -> str:
         return str(self.case.line.fields.get("session", ""))
+
+
+async def _read(reading: Awaitable[T]) -> T:
+    try:
+        return await reading
+    except StateError as error:
+        # SECURITY: marks that cannot be read may be there.
+        raise Refused("home-only") from error
 
 
 async def _kept(marking: Awaitable[None]) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from policies.conversation import Address, Conversation, Form
-from policies.cut import VALUES
+from policies.cut import LEFT_AT_HOME, VALUES
 from policies.cut import Cut as Taken
 from proxy.dialects.placing import BLANK_LINE, Edit
 from proxy.edits import Cut
@@ -79,6 +79,7 @@ def taken_out(
     assert listed is not None
     nodes = listed.items()
     yield from _gone(nodes, cut)
+    yield from ((*nodes[index].span, dump(dict(LEFT_AT_HOME))) for index in sorted(cut.home))
     for index in sorted({*cut.trimmed, *cut.emptied}):
         ways = _below(cut.trimmed.get(index, ()))
         emptied = [(way[_DEPTH:], form) for way, form in cut.emptied.get(index, ())]

@@ -192,3 +192,39 @@ def test_cut_moves_only_at_a_turn(before: str, within: str) -> None:
     for window in (STRICT, DIALOGUE, ELIDE, Window("dialogue", turns=1)):
         first, later = plan(history(letters), window), plan(longer, window)
         assert first == later
+
+
+def from_home(letters: str, window: Window, *home: int) -> Cut:
+    found = plan(replace(history(letters), home=frozenset(home)), window)
+    assert found is not None
+    return found
+
+
+def test_of_what_was_said_at_home_one_line_stays() -> None:
+    """In a dialogue, once for answers in a row; where nothing was said, or only the turn is shown,
+    none. What was called there and what that found goes, and what was said elsewhere stays."""
+    found = from_home("uacrcrauau", DIALOGUE, 2, 4, 6)
+    assert (found.home, found.gone) == ({2}, {3, 4, 5, 6})
+    assert not found.trimmed.keys() & {2, 4, 6}
+    assert found.cuts
+    assert from_home("uCrau", DIALOGUE, 1).home == frozenset()
+    assert from_home("uauau", DIALOGUE, 1, 3).home == {1, 3}
+    for strategy in ("drop", "elide"):
+        strict = from_home("uacrcrauau", Window("strict", strategy), 2, 4, 6)
+        assert (strict.home, strict.gone) == (frozenset(), frozenset(range(9)))
+
+
+def test_calls_that_were_made_at_home_do_not_stay_emptied() -> None:
+    """Nor what they found; whether results name the call that they answer or not."""
+    found = from_home("ucrCrau", ELIDE, 3)
+    assert found.emptied.keys() == {1, 2}
+    assert found.gone == {3, 4}
+    seen = replace(history("ucCrrau"), home=frozenset({2}))
+    halves = [
+        structs.replace(m, halves=tuple(structs.replace(h, call="") for h in m.halves))
+        for m in seen.messages
+    ]
+    unnamed = plan(replace(seen, messages=tuple(halves)), ELIDE)
+    assert unnamed is not None
+    assert not unnamed.emptied
+    assert unnamed.gone == {2, 3, 4}

@@ -17,7 +17,7 @@ from policies.proof_cut import Shortened, untold
 from policies.proof_plan import Planned
 from policies.proof_reading import ProofFailed
 from policies.prove import Cleared, Mark, prove
-from policies.turn_minimal import RESULT
+from policies.turn_minimal import AT_HOME, RESULT
 
 NOTICE = build_drop_notice(count=3, iteration=1, strategy="strict")
 CALLS = [{"id": "c", "type": "function", "function": {"name": "read", "arguments": "{}"}}]
@@ -301,3 +301,97 @@ def test_a_notice_in_a_known_beginning_is_not_asked_for_again() -> None:
     assert check(cut, [*sent, *more], [*came, *more], begun=begun).body
     with pytest.raises(ProofFailed):
         check(cut, [sent[0], *sent[2:], *more], [*came, *more], begun=begun)
+
+
+LINE = said("assistant", AT_HOME)
+HOME = frozenset({2, 4})
+FROM_HOME = replace(DIALOGUE, gone=frozenset({3, 4}), trimmed={}, home=frozenset({2}))
+
+
+def proved(cut: Cut | None, sent: list[Any], home: frozenset[int] = HOME) -> Cleared:
+    gone = cut.gone | cut.home if cut is not None else frozenset[int]()
+    kept = frozenset(digest(m) for index, m in enumerate(CAME) if index not in gone)
+    return prove(
+        raw({"messages": sent}),
+        client_body=raw({"messages": CAME}),
+        screened=Screened(kept, frozenset()),
+        texts={},
+        claimed=Claimed({}),
+        authored={"ours"},
+        planned=Planned(cut=cut, key="messages", home=home),
+    )
+
+
+def test_a_line_stands_for_what_home_has_said() -> None:
+    """The line alone, for the messages that were given at home; ours may stand before it."""
+    proved(FROM_HOME, [*CAME[:2], LINE, *CAME[5:]])
+    proved(FROM_HOME, [CAME[0], OURS, CAME[1], LINE, *CAME[5:]])
+    proved(FROM_HOME, [*CAME[:2], OURS, LINE, *CAME[5:]])
+
+
+@pytest.mark.parametrize(
+    "stands",
+    [
+        [],
+        [LINE, LINE],
+        [SHORT],
+        [CAME[2]],
+        [{**LINE, "name": "x"}],
+        [said("assistant", f"{AT_HOME} early")],
+        [said("user", AT_HOME)],
+        [LINE, CAME[4]],
+    ],
+)
+def test_anything_else_in_its_place_is_seen(stands: list[Any]) -> None:
+    """What home has said, a part of it, or more than one line."""
+    with pytest.raises(ProofFailed):
+        proved(FROM_HOME, [*CAME[:2], *stands, *CAME[5:]])
+
+
+@pytest.mark.parametrize(
+    ("cut", "home"),
+    [
+        (FROM_HOME, HOME | {1}),
+        (FROM_HOME, HOME | {6}),
+        (FROM_HOME, frozenset({4})),
+        (replace(FROM_HOME, home=frozenset()), HOME),
+        (replace(FROM_HOME, window=Window("off")), HOME),
+        (Cut(Window("off")), HOME),
+        (None, HOME),
+    ],
+)
+def test_a_plan_that_shows_what_home_has_said_is_seen(
+    cut: Cut | None, home: frozenset[int]
+) -> None:
+    """A message of home that would stay, one of the turn, one that is none; and a view that leaves
+    nothing out."""
+    for stands in ([LINE], CAME[2:5], [SHORT]):
+        with pytest.raises(ProofFailed):
+            proved(cut, [*CAME[:2], *stands, *CAME[5:]], home)
+
+
+def test_a_line_in_a_known_beginning_is_proved_once() -> None:
+    """A later request, of which only the end is read, is proved like the first."""
+    long = said("assistant", "line\n" * 5000)
+    came = [*CAME, long, CAME[7]]
+    sent = [*CAME[:2], LINE, *came[5:]]
+    planned = Planned(cut=FROM_HOME, key="messages", home=HOME)
+
+    def again(more: list[Any], begun: Beginning | None) -> Cleared:
+        both = [*came, *more]
+        kept = frozenset(digest(m) for n, m in enumerate(both) if n not in (2, 3, 4))
+        return prove(
+            raw({"messages": [*sent, *more]}),
+            client_body=raw({"messages": both}),
+            screened=Screened(kept, frozenset()),
+            texts={},
+            claimed=Claimed({}),
+            authored=frozenset(),
+            planned=planned,
+            begun=begun,
+        )
+
+    begun = again([], None).beginning
+    assert begun is not None
+    assert begun.came.count == len(came) - 1
+    assert again([CAME[6], CAME[7]], begun).beginning is not begun

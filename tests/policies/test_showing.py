@@ -9,7 +9,7 @@ from policies.conversation import Piece, Strand
 from policies.cut import OPEN, Window
 from policies.decision import Refusal
 from policies.settings import Minimality
-from policies.showing import FOLDED, TOO_LONG, UNDIVIDED, Shown, leans, remaining, show
+from policies.showing import FOLDED, TOO_LONG, UNDIVIDED, Shown, leans, remaining, remains, show
 from tests.policies.histories import history
 
 STRICT, DIALOGUE, ELIDE = (
@@ -168,3 +168,33 @@ def test_remaining_of_an_open_window_is_everything() -> None:
     """Nothing is taken out of what is shown whole."""
     seen = history("uau")
     assert remaining(seen, told("uau", Minimality("off")).cut).pieces == seen.pieces
+
+
+def test_what_home_has_said_does_not_remain() -> None:
+    """No piece and no unit of it is left, and it is told apart from the same history elsewhere."""
+    seen = replace(history("uauCrau"), home=frozenset({1, 3, 5}))
+    found = show(seen, None, DIALOGUE)
+    assert isinstance(found, Shown)
+    assert found.cut.home == {1, 5}
+    assert texts(found) == ["words 0", "words 2", "words 6"]
+    assert not found.seen.units
+    unit = structs.replace(history("ucr").units[0], message=1)
+    assert not remains(found.cut, unit)
+
+
+@pytest.mark.parametrize(
+    ("letters", "settings", "home"),
+    [
+        ("uau", Minimality("off"), 1),
+        ("uauCr", DIALOGUE, 3),
+        ("uauCr", STRICT, 3),
+        ("ugau", DIALOGUE, 1),
+    ],
+)
+def test_what_cannot_be_left_out_keeps_all_at_home(
+    letters: str, settings: Minimality, home: int
+) -> None:
+    """Where everything is shown, where the turn goes on from it, where others need it."""
+    found = show(replace(history(letters), home=frozenset({home})), None, settings)
+    assert found == Refusal("home-only")
+    assert isinstance(show(history(letters), None, settings), Shown)

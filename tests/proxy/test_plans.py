@@ -39,3 +39,14 @@ def test_marked_spans_are_looked_at_each_time() -> None:
     span = Unit(("messages", 2, *WORDS, "text"), "a file", "tool:", message=2, span=(0, 3))
     assert plans(seen, DIALOGUE) != plans(replace(seen, units=(span,)), DIALOGUE)
     assert plans.asked == 1
+
+
+def test_what_home_has_said_is_planned_for_itself() -> None:
+    """The same history is cut otherwise once it is known whose answers are in it."""
+    plans = Plans()
+    seen = history("uauau")
+    for home in (frozenset[int](), frozenset({1}), frozenset({1, 3})):
+        cut = plans(replace(seen, home=home), DIALOGUE)
+        assert cut is not None
+        assert cut.home == home
+    assert plans.asked == 3

@@ -3,6 +3,8 @@
 from tests.sabotage.breaking import Cut
 from tests.sabotage.row import line
 
+MARKS, MARKED = "proxy/home_only.py", "proxy/test_home_only.py"
+
 ROWS = (
     line(
         "proxy/local/heard.py",
@@ -36,10 +38,43 @@ ROWS = (
         Cut("and upstream and upstream.leg is not Leg.LOCAL", "and False"),
     ),
     line(
-        "proxy/errand.py",
+        "proxy/stay.py",
         "marks that cannot be read may be there",
         "scenes/test_home_only.py::test_marks_that_cannot_be_read_keep_everything_home",
-        Cut('raise Refused("home-only") from error', "held = False"),
+        Cut(
+            'raise Refused("home-only") from error',
+            'return type("Held", (), {"stays": False, "marked": False, "messages": frozenset()})()',
+        ),
+    ),
+    line(
+        "proxy/stay.py",
+        "what home has written into a file",
+        "scenes/test_home_only.py::test_what_home_has_written_is_not_read_by_a_cloud",
+        Cut("if not self.case.at_home:", "if True:"),
+    ),
+    line(
+        MARKS,
+        "a beginning that nobody has seen",
+        f"{MARKED}::test_another_beginning_keeps_the_whole_session",
+        Cut("if root not in found and (repeats or not found.isdisjoint(named)):", "if False:"),
+    ),
+    line(
+        MARKS,
+        "what was found for a call that is not there",
+        f"{MARKED}::test_a_result_without_its_call_keeps_all_of_it",
+        Cut("if _orphans(conversation):", "if False:"),
+    ),
+    line(
+        MARKS,
+        "what a user said where nobody has seen it",
+        f"{MARKED}::test_an_earlier_question_that_nobody_has_seen_keeps_all_of_it",
+        Cut("if run.has_user and run.start < conversation.turn and not seen:", "if False:"),
+    ),
+    line(
+        MARKS,
+        "what is not known to be the cloud's is home's",
+        f"{MARKED}::test_what_was_said_before_and_by_a_cloud_is_free",
+        Cut("or not went[run]", ""),
     ),
     line(
         "proxy/stay.py",

@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 
-from proxy.config import Config
+from policies.authored import HOME_LEFT_OUT
+from proxy.config import Config, RouteSettings
 from proxy.demo.files import nsec
 from proxy.demo.upstream import Fault, Reply
 from proxy.dialects.finals import LINES
 from proxy.state.base import StateError
+from tests.scenes import bodies
 from tests.scenes.hearth import Home, at_home, lines, ollama, says, words
 from tests.scenes.talk import request
 from tests.strict.plot import pixel
@@ -66,6 +68,9 @@ LATER = {
     ),
 }
 
+GOES = {("strict", "the same beginning, rewound")}
+"""What of it a mode shows without anything that home has answered or was asked."""
+
 
 @pytest.mark.parametrize("named", [True, False])
 @pytest.mark.parametrize("name", MODES)
@@ -74,15 +79,17 @@ async def test_what_home_answered_never_reaches_the_cloud(
     later: str, name: str, named: bool
 ) -> None:
     """The secret leaves the view; the answer that was given because of it stays home all the same,
-    whether the client names its session or not."""
+    whether the client names its session or not. Where it can be left out the rest may go."""
     headers = NAMED if named else {}
     async with at_home(words(CANARY), change=mode(name)) as stage:
         await first(stage, headers)
         answer = await stage.post("/v1/messages", body(*LATER[later]), headers)
         assert answer.status == 200
-        assert answer.headers["x-transom-leg"] == "local"
+        goes = (name, later) in GOES
+        assert answer.headers["x-transom-leg"] == ("cloud" if goes else "local")
         assert CANARY.encode() not in b"".join(stage.upstream.received)
-        assert stage.upstream.accepted == 0
+        assert b"Never mind." not in b"".join(stage.upstream.received)
+        assert stage.upstream.accepted == goes
 
 
 async def test_a_session_stays_until_it_is_released(tmp_path: Path) -> None:
@@ -231,4 +238,61 @@ async def test_what_calls_are_given_holds_nobody_who_names_it_too() -> None:
         assert answer.headers["x-transom-leg"] == "cloud"
         answer = await stage.post("/v1/messages", body(user(f"Written:\n{CANARY}")))
         assert answer.headers["x-transom-notice"] == "home-only"
+
+
+@pytest.mark.parametrize("name", ["strict", "dialogue"])
+async def test_what_home_has_written_is_not_read_by_a_cloud(name: str) -> None:
+    """A session has come back, and the cloud has a look at what home has left behind."""
+    call = {"type": "tool_use", "id": "t1", "name": "read_file", "input": {"path": "a"}}
+    found = {"type": "tool_result", "tool_use_id": "t1", "content": f"1:\n{CANARY}\n"}
+    secret = {**found, "content": f"It says {SECRET}."}
+    talk = [user("Read it."), {"role": "assistant", "content": [call]}]
+    talk.append({"role": "user", "content": [secret]})
+    async with at_home(words(CANARY), change=mode(name)) as stage:
+        assert (await stage.post("/v1/messages", body(*talk), NAMED)).status == 200
+        talk += [model(CANARY), user("And now?")]
+        answer = await stage.post("/v1/messages", body(*talk), NAMED)
+        assert answer.headers["x-transom-leg"] == "cloud"
+        call = {**call, "id": "t2"}
+        talk += [{"role": "assistant", "content": [call]}]
+        read = [*talk, {"role": "user", "content": [{**found, "tool_use_id": "t2"}]}]
+        answer = await stage.post("/v1/messages", body(*read), NAMED)
+        assert answer.headers.get("x-transom-notice") == "home-only"
+        assert stage.upstream.accepted == 1
+        read = [
+            *talk,
+            {"role": "user", "content": [{**secret, "content": "x", "tool_use_id": "t2"}]},
+        ]
+        answer = await stage.post("/v1/messages", body(*read), NAMED)
+        assert answer.headers["x-transom-leg"] == "cloud"
+        assert CANARY.encode() not in b"".join(stage.upstream.received)
+
+
+ROUTES = {
+    "home is preferred": RouteSettings("near", "", "", "away", prefer="local"),
+    "home is named": RouteSettings("near", "", "", "home"),
+}
+
+
+@pytest.mark.parametrize("why", ROUTES)
+async def test_what_home_says_by_choice_stays_where_it_was_told_the_rest(why: str) -> None:
+    """It has read what home had said, and may repeat it, so its answer is left out as well."""
+
+    def near(config: Config) -> Config:
+        return mode("dialogue")(replace(config, routes=(ROUTES[why],)))
+
+    talk = bodies.ollama_chat(f"It says {SECRET}.")
+    talk["stream"], messages = False, talk["messages"]
+    async with at_home(words(CANARY), change=near) as stage:
+        for asked, leg in (("far", "local"), ("near", "local"), ("far", "cloud"), ("far", "cloud")):
+            answer = await stage.post("/api/chat", {**talk, "model": asked})
+            assert answer.headers["x-transom-leg"] == leg
+            said = CANARY if leg == "local" else "What the cloud has said."
+            messages += [model(said), user("And now?")]
+        sent = stage.upstream.requests[-1].json()["messages"]
+        assert [one["content"] for one in sent if one["role"] == "assistant"] == [
+            HOME_LEFT_OUT,
+            HOME_LEFT_OUT,
+            "What the cloud has said.",
+        ]
         assert CANARY.encode() not in b"".join(stage.upstream.received)
