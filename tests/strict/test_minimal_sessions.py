@@ -232,8 +232,8 @@ async def test_notice_is_kept_when_tools_change_within_the_turn(
     asked: list[Window | None] = []
     real = Ledger.window
 
-    async def window(*given: object) -> Window | None:
-        asked.append(await real(*given))  # type: ignore[arg-type]
+    async def window(*given: object, **more: object) -> Window | None:
+        asked.append(await real(*given, **more))  # type: ignore[arg-type]
         return asked[-1]
 
     monkeypatch.setattr(Ledger, "window", window)
