@@ -63,7 +63,11 @@ def _ledger() -> list[tuple[object, str, object]]:
         return Remembered({})
 
     async def keep_nothing(
-        ledger: Ledger, client: str, conversation: Conversation, decision: Decision
+        ledger: Ledger,
+        client: str,
+        conversation: Conversation,
+        decision: Decision,
+        **more: object,
     ) -> Claimed:
         return Claimed({frame.unit: frame.row for frame in decision.frames})
 
