@@ -142,7 +142,6 @@ async def running(
         home = Home(outbound, apart)
         stack.push_async_callback(home.close)
         hearth = Hearth(home, HomeOnly(store, store.key, apart))
-        await hearth.marks.start()
         parts = Parts(
             listener,
             store,

@@ -60,9 +60,11 @@ class HomeOnly:
         self._texts: Memory[tuple[str, bytes], tuple[bytes, ...]] = Memory(_KNOWN)
         self.any = False
 
-    async def start(self) -> None:
-        """Look whether there are marks at all. Raises `StateError`."""
-        self.any = await self._store.marks() > 0
+    async def present(self) -> bool:
+        """Whether there are marks at all, whichever node has written them. Raises `StateError`."""
+        if not self.any:
+            self.any = await self._store.marks()
+        return self.any
 
     async def hold(
         self, client: str, session: str, conversation: Conversation, *, repeats: bool = False

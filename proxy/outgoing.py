@@ -48,6 +48,7 @@ TOOLS_BYTES = 4 * 1024 * 1024
 """Bound of the lists of tools that are remembered because they stay at home."""
 _MARK = 300  # bytes of one mark, or of one row in it, with their slots
 INLINE = 64 * 1024  # bytes; above, a screen with so much to read would hold the event loop
+PIECE = 512  # bytes that take as long to read as what each piece costs beside its own
 
 _HEARD = 1 << 16  # bytes of a message whose words take a while to tell
 
@@ -211,8 +212,9 @@ class Workshop:
         own = self._own(request.credentials)
         watch = Watch(screen, self.clean.marks, request.around, own, request.vouched)
         marks, version = self.clean.marks, screen.version
-        new = (p.size for p in recalled.seen.pieces if version + p.digest not in marks)
-        if len(request.body) > INLINE and sum(new) > INLINE:
+        pieces = recalled.seen.pieces
+        new = (p.size + PIECE for p in pieces if version + p.digest not in marks)
+        if len(request.body) + PIECE * len(pieces) > INLINE and sum(new) > INLINE:
             decision = await self.apart.always(
                 self._decided, watch, recalled, policies, request.bounded
             )

@@ -110,8 +110,8 @@ class Stay:
         """Which messages of a conversation were given at home. Raises `Refused("home-only")` for
         one of which nothing may leave for a cloud."""
         marks = self.hearth.marks
-        # Another node that shares the state may have written marks where this one can as well.
-        if not marks.any and self.config.home is None:
+        # SECURITY: another node that shares the state may have a home where this one has none.
+        if not await _read(marks.present()):
             return frozenset()
         held = await _read(marks.look(self.admitted.client, self._session, conversation))
         if held.stays:
@@ -121,8 +121,9 @@ class Stay:
 
     async def know(self, conversation: Conversation) -> None:
         """The same about one that goes to a model at home, which is shown everything."""
-        if (marks := self.hearth.marks).any:
-            with suppress(StateError):  # a run that nobody has noted stays
+        marks = self.hearth.marks
+        with suppress(StateError):  # a run that nobody has noted stays
+            if await marks.present():
                 self.case.at_home = await marks.knows(self.admitted.client, conversation)
 
     async def leaves(self, seen: Conversation) -> None:

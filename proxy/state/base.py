@@ -141,8 +141,8 @@ class HomeStore(Protocol):
         """Those of `digests` that are marked, for whichever session."""
         ...
 
-    async def marks(self) -> int:
-        """How many marks there are."""
+    async def marks(self) -> bool:
+        """Whether there are any marks."""
         ...
 
     async def release(self, session: str) -> int:

@@ -44,9 +44,9 @@ def marked(connection: sqlite3.Connection, digests: Sequence[bytes]) -> frozense
     return frozenset(found)
 
 
-def count(connection: sqlite3.Connection) -> int:
-    """How many marks there are."""
-    return int(connection.execute("SELECT count(*) FROM home").fetchone()[0])
+def present(connection: sqlite3.Connection) -> bool:
+    """Whether there are any marks."""
+    return bool(connection.execute("SELECT EXISTS (SELECT 1 FROM home)").fetchone()[0])
 
 
 def touch(connection: sqlite3.Connection, digests: Sequence[bytes], now: int) -> None:

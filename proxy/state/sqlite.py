@@ -119,8 +119,8 @@ class SqliteStore:
             self._writer.post(lambda db: home_rows.touch(db, tuple(found), now))
         return found
 
-    async def marks(self) -> int:
-        return await self._reader.call(home_rows.count)
+    async def marks(self) -> bool:
+        return await self._look(home_rows.present, few=True)
 
     async def release(self, session: str) -> int:
         return await self._write(lambda db: home_rows.release(db, session))

@@ -63,7 +63,6 @@ def test_what_the_caller_can_repair_raises_no_notice() -> None:
     ("kind", "word"),
     [
         ("truncated", "truncated"),
-        ("diverted", "diverted"),
         ("cloud-while-home-up", "escalated"),
         ("egress-observed", "observed"),
         ("read-loop", "bounded"),
@@ -76,6 +75,16 @@ def test_what_goes_on_says_where_to(kind: str, word: str) -> None:
     assert (told["event"], told["leg_taken"], told["trail"]) == (word, "cloud", ["turns=3"])
     assert told["kinds"] == ["nsec"]
     assert "kinds" not in value(audit.happened(b"d", kind, FIELDS, {}))
+
+
+def test_what_went_home_says_so() -> None:
+    """The leg that was asked, the one that was taken, why, and its notice."""
+    no = Refused("egress-blocked", findings=tuple(FOUND))
+    row = audit.diverted(b"d", FIELDS, no)
+    told = value(row)
+    assert (told["event"], told["leg_asked"], told["leg_taken"]) == ("diverted", "cloud", "local")
+    assert (told["notice"], told["kinds"]) == ("egress-blocked", ["nsec"])
+    assert row.code == "egress-blocked"
 
 
 def test_names_that_strangers_chose_are_kept_in_a_safe_shape() -> None:

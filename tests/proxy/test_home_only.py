@@ -246,13 +246,10 @@ async def test_very_long_answers_are_remembered_in_part(marks: HomeOnly) -> None
 
 async def test_whether_there_are_marks_at_all(marks: HomeOnly) -> None:
     """Nodes without a home need not ask again and again."""
-    await marks.start()
-    assert not marks.any
-    await marks.hold("c", "s", talk("one"))
-    assert marks.any
-    assert await marks.release("s") == 4
-    await marks.start()
-    assert not marks.any
+    assert not await marks.present()
+    other = HomeOnly(marks._store, b"k" * 32, Apart())
+    await other.hold("c", "s", talk("one"))
+    assert await marks.present()
 
 
 async def test_what_cannot_be_read_is_left_to_the_screen(marks: HomeOnly) -> None:

@@ -145,7 +145,7 @@ async def test_marks_of_what_stays_at_home_that_cannot_be_read_keep_it_home(
 ) -> None:
     """Home answers in place of the cloud."""
     async with at_home() as stage:
-        store("marked")(monkeypatch, stage)
+        store("marks", "marked")(monkeypatch, stage)
         answer = await stage.post(PATH, clean(), NAMED)
         assert (answer.status, answer.headers["x-transom-notice"]) == (200, "home-only")
         assert stage.upstream.accepted == 0

@@ -203,6 +203,23 @@ async def test_two_nodes_on_one_state_keep_it_together(tmp_path: Path) -> None:
         silent(two)
 
 
+async def test_a_node_without_a_home_keeps_what_another_has_answered(tmp_path: Path) -> None:
+    """It was there before, and has never written a mark itself: it refuses."""
+
+    def homeless(config: Config) -> Config:
+        return replace(config, fallback=Fallback("nobody"))
+
+    async with at_home(words(CANARY), change=kept(tmp_path, homeless)) as other:
+        answer = await other.post("/v1/messages", body(user("Hello.")), NAMED)
+        assert answer.headers["x-transom-leg"] == "cloud"
+        async with at_home(words(CANARY), change=kept(tmp_path)) as stage:
+            await told(stage)
+        asked = len(other.upstream.requests)
+        answer = await other.post("/v1/messages", body(user(f"It said:\n{CANARY}")), NAMED)
+        assert answer.headers.get("x-transom-notice") == "home-only"
+        assert len(other.upstream.requests) == asked
+
+
 async def test_a_client_that_left_does_not_carry_it_out() -> None:
     """It leaves while home speaks, and begins anew in the same session at once."""
     half = Reply.stream((*lines({"content": f"{CANARY}\n"})[:1], Fault.STALL), LINES)

@@ -142,6 +142,7 @@ async def test_marks_that_cannot_be_read_keep_everything_home() -> None:
         raise StateError("no")
 
     async with at_home(words(CANARY)) as stage:
+        stage.node.parts.store.marks = fails  # type: ignore[assignment, method-assign]
         stage.node.parts.store.marked = fails  # type: ignore[method-assign]
         answer = await stage.post("/v1/messages", body(user("Hello.")))
         assert answer.headers.get("x-transom-notice") == "home-only"
