@@ -5,10 +5,10 @@ import base64
 import hashlib
 import json
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from policies import decide as deciding
 from policies.conversation import Conversation, Piece, Strand, Unit

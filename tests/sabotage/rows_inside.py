@@ -27,7 +27,9 @@ async def forget(*_: object, **more: object) -> Remembered:
     return Remembered({})
 
 
-async def keep_nothing(ledger: object, client: str, view: object, decision: object) -> Claimed:
+async def keep_nothing(
+    ledger: object, client: str, view: object, decision: object, **more: object
+) -> Claimed:
     return Claimed({frame.unit: frame.row for frame in decision.frames})  # type: ignore[attr-defined]
 
 

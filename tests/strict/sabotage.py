@@ -16,9 +16,9 @@ from proxy.ledger import Ledger
 _CLAIM, _UNCLAIMED = Ledger.claim, Ledger.unclaimed
 
 
-async def claim_anew(*given: Any) -> Claimed:
+async def claim_anew(*given: Any, **more: Any) -> Claimed:
     """`Ledger.claim` with fresh nonces, whatever holds."""
-    return _anew(await _CLAIM(*given))
+    return _anew(await _CLAIM(*given, **more))
 
 
 def unclaimed_anew(*given: Any) -> Claimed:
