@@ -41,6 +41,7 @@ class Early:
             os.close(write)
             return
         if self._child == 0:
+            os.close(read)  # else it would wait for ever where nobody else reads
             _compile(write)
         os.close(write)
         self._pipe = read

@@ -84,11 +84,11 @@ def test_check_says_where_it_looked_and_what_it_found(
         "",
         "configuration: none, the defaults hold\nconfiguration is valid\n",
     )
-    path = put(house / ".config" / "transom" / "config.toml", "[fallback]\nexplain = 'text'\n")
+    path = put(house / ".config" / "transom" / "config.toml", "[owner]\nhost = '127.0.0.1'\n")
     assert cli.run(["check"]) == 0
     assert capsys.readouterr().err == (
         f"configuration: {path}\n"
-        "warning: not acted on in this version: fallback.explain\n"
+        "warning: not acted on in this version: owner.host\n"
         "configuration is valid\n"
     )
 
@@ -241,11 +241,11 @@ def test_serve_hands_over_the_configuration(
     assert served[0]["path"] is None
     assert served[0]["config"] == served[0]["again"]
     assert served[0]["screen"]({}).version == Screen.build().version
-    path = put(house / "c.toml", "[listen]\nport = 9\n[fallback]\nexplain = 'text'\n")
+    path = put(house / "c.toml", "[listen]\nport = 9\n[owner]\nhost = '127.0.0.1'\n")
     assert cli.run(["serve", "-c", str(path)]) == 0
     assert served[1]["path"] == path
     assert served[1]["again"].listen.port == 9
-    assert "warning: not acted on in this version: fallback.explain" in capsys.readouterr().err
+    assert "warning: not acted on in this version: owner.host" in capsys.readouterr().err
 
 
 def test_serve_does_not_start_on_a_broken_configuration(
