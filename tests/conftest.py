@@ -6,7 +6,10 @@ from tests.sockets import recording
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.pluginmanager.register(recording)
+    # Where workers run the tests, each of them records; who only hands them out would take what a
+    # worker does for what one of its own tests has started.
+    if hasattr(config, "workerinput") or not config.getoption("numprocesses", None):
+        config.pluginmanager.register(recording)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
