@@ -21,7 +21,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from policies.conversation import Conversation, Piece, Strand, Unit
-from policies.cut import Window
 from policies.decision import (
     Allow,
     BlockFallBackLocal,
@@ -192,7 +191,7 @@ def _framed(
         removed, hollow = left_out(conversation, removed, hollow)
     return replace(
         passed,
-        window=_anew(window) if window is not None and plan.anew else window,
+        window=dataclasses.replace(window, anew=True) if window and plan.anew else window,
         frames=frames,
         policy_text=plan.policy_text,
         adopted=plan.adopted,
@@ -204,10 +203,6 @@ def _framed(
         placed=plan.placed,
         notes=notes,
     )
-
-
-def _anew(window: Window) -> Window:
-    return dataclasses.replace(window, anew=True)
 
 
 def _held_in(conversation: Conversation, findings: Sequence[Finding]) -> Mapping[str, str]:

@@ -51,6 +51,14 @@ def test_the_events_of_a_request() -> None:
     ]
 
 
+def test_one_kind_of_what_is_noted_alone() -> None:
+    """Without the other kind."""
+    for kind, family in (("hidden-characters", "unicode"), ("forged-opening", "opening")):
+        decision = Decision(Leg.LOCAL, noted=(Finding("x", "tools[0]", family),))
+        found = [event.kind for event, _ in events_of(conversation(), decision, Policies())]
+        assert found == [kind]
+
+
 def test_what_does_not_leave_is_told_with_the_names_of_its_tools() -> None:
     """How much and how; nothing where nothing is cut, or where the request does not go."""
     cut = Cut(Window("dialogue"), 4, frozenset({1, 2}), {3: ()}, {3: (), 0: ()})

@@ -11,6 +11,7 @@ from mnemonic import Mnemonic
 from policies.conversation import Strand
 from policies.screening import AMBIGUOUS, Screen, rules
 from policies.screening.parts import SEAM
+from policies.screening.screen import compiled, pack
 from policies.screening.work import FACTOR, FLOOR, Work
 
 SECRET = "Zq7xW2pL9rTf"
@@ -21,6 +22,15 @@ SEED = Mnemonic("english").to_mnemonic(bytes(range(11, 27)))
 @pytest.fixture(scope="module")
 def screen() -> Screen:
     return Screen.build({"f": SECRET.encode()})
+
+
+def test_rules_that_were_compiled_elsewhere_find_the_same(screen):
+    """What another process hands over is as good as what is compiled here."""
+    handed = Screen.build({"f": SECRET.encode()}, compiled(pack()))
+    assert handed.version == screen.version
+    for sample in (*SAMPLES.values(), SEED, SECRET, "nothing at all"):
+        strand = Strand(("system",), sample)
+        assert handed.findings([strand]) == screen.findings([strand])
 
 
 def test_a_finding_names_kind_and_place_and_nothing_else(screen):
