@@ -3,42 +3,16 @@
 import asyncio
 import subprocess
 import sys
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
-from proxy.state import StateError, Store, open_store
+from proxy.state import StateError, Store
 from proxy.state import book as book_module
 from proxy.state.book import Audited, Happened, Page, Raised, Seen
+from tests.contract.standing import NOW, Clock
 
-NOW = 1_700_000_000.5
 DAY = 86_400.0
-
-
-class Clock:
-    """A clock that stands until it is set."""
-
-    def __init__(self) -> None:
-        self.now = NOW
-
-    def __call__(self) -> float:
-        return self.now
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture(params=["memory", "sqlite"])
-async def store(
-    request: pytest.FixtureRequest, tmp_path: Path, clock: Clock
-) -> AsyncIterator[Store]:
-    urls = {"memory": "memory:", "sqlite": f"sqlite://{tmp_path}/state/transom.db"}
-    opened = open_store(urls[request.param], clock=clock)
-    yield opened
-    await opened.close()
 
 
 def event(number: int, **more: object) -> Happened:

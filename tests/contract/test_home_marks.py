@@ -1,41 +1,15 @@
 """Marks of what stays at home: what every store must do, whatever it is made of."""
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
 from proxy.state import StateError, Store, open_store
 from proxy.state.memory import MemoryStore
+from tests.contract.standing import Clock
 
-NOW = 1_700_000_000.5
 DAY = 86_400.0
 ONE, TWO, THREE = (bytes([number]) * 32 for number in (1, 2, 3))
-
-
-class Clock:
-    """A clock that stands until it is set."""
-
-    def __init__(self) -> None:
-        self.now = NOW
-
-    def __call__(self) -> float:
-        return self.now
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture(params=["memory", "sqlite"])
-async def store(
-    request: pytest.FixtureRequest, tmp_path: Path, clock: Clock
-) -> AsyncIterator[Store]:
-    urls = {"memory": "memory:", "sqlite": f"sqlite://{tmp_path}/state/transom.db"}
-    opened = open_store(urls[request.param], clock=clock)
-    yield opened
-    await opened.close()
 
 
 async def test_what_was_marked_is_found_and_nothing_else(store: Store) -> None:

@@ -1,13 +1,12 @@
 """What every store must do, whatever it is made of."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 
 from policies.decision import FrameRow
-from proxy.state import StateError, Store, open_store
+from proxy.state import StateError, Store
+from tests.contract.standing import Clock
 
 ROW = FrameRow("0" * 32, "read", intro=True)
 OTHER = FrameRow("1" * 32, "mail.read", intro=False)
@@ -16,31 +15,6 @@ DAY = 86_400.0
 
 def digest(number: int) -> bytes:
     return number.to_bytes(32, "big")
-
-
-class Clock:
-    """A clock that stands until it is set."""
-
-    def __init__(self) -> None:
-        self.now = 1_700_000_000.9
-
-    def __call__(self) -> float:
-        return self.now
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture(params=["memory", "sqlite"])
-async def store(
-    request: pytest.FixtureRequest, tmp_path: Path, clock: Clock
-) -> AsyncIterator[Store]:
-    urls = {"memory": "memory:", "sqlite": f"sqlite://{tmp_path}/state/transom.db"}
-    opened = open_store(urls[request.param], clock=clock)
-    yield opened
-    await opened.close()
 
 
 async def test_the_key_is_32_bytes_and_stays(store: Store) -> None:
