@@ -71,8 +71,9 @@ async def _fixture(
             return Path(stack.enter_context(tempfile.TemporaryDirectory())).resolve()
         case "monkeypatch":
             return stack.enter_context(pytest.MonkeyPatch.context())
-    make = _maker(module, name)
-    params = getattr(module, name)._fixture_function_marker.params
+    made_by = _fixture_of(module, name)
+    make: Callable[..., Any] = made_by._get_wrapped_function()
+    params = made_by._fixture_function_marker.params
     if params is not None:
         given = {**given, "request": SimpleNamespace(param=given[f"{name}()"])}
     made = partial(make, **await _arguments(module, make, given, stack))
@@ -83,10 +84,15 @@ async def _fixture(
     return made()
 
 
-def _maker(module: ModuleType, name: str) -> Callable[..., Any]:
-    fixture = getattr(module, name)
-    make: Callable[..., Any] = fixture._get_wrapped_function()
-    return make
+def _fixture_of(module: ModuleType, name: str) -> Any:
+    """What pytest takes for `name`: the module's own fixture, else that of its folder; or None."""
+    if hasattr(module, name):
+        return getattr(module, name)
+    try:
+        folder = importlib.import_module(f"{module.__package__}.conftest")
+    except ModuleNotFoundError:
+        return None
+    return getattr(folder, name, None)
 
 
 def _parameters(
@@ -101,7 +107,7 @@ def _parameters(
             rows = [_values(value, len(names)) for value in values]
             choices.append([dict(zip(names, row, strict=True)) for row in rows])
     for name in inspect.signature(function).parameters:
-        marker = getattr(getattr(module, name, None), "_fixture_function_marker", None)
+        marker = getattr(_fixture_of(module, name), "_fixture_function_marker", None)
         if marker is not None and marker.params is not None:
             choices.append([{f"{name}()": value} for value in marker.params])
     played = 0

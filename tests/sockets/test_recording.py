@@ -117,7 +117,7 @@ def test_a_run_in_which_anything_leaves_fails(tmp_path: Path) -> None:
     path = tmp_path / "test_outside.py"
     path.write_text(OUTSIDE.format(address=ELSEWHERE))
     environ = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-m", "pytest", "-p", "tests.sockets.recording", str(path)]
+    command = [sys.executable, "-m", "pytest", "-rN", "-p", "tests.sockets.recording", str(path)]
     with overheard():
         done = subprocess.run(
             [*command, "-p", "no:cacheprovider"],
