@@ -4,6 +4,7 @@ Owns `main`. Importing this loads neither an SDK nor the relay, so that tests ca
 alone.
 """
 
+import gc
 from importlib.util import find_spec
 
 SDKS = ("anthropic", "openai", "ollama")
@@ -25,6 +26,15 @@ def main(sabotage: str | None = None) -> int:
     the upstreams' sockets holds, else 1. Uses no network but 127.0.0.1, no keys, and leaves no
     files behind. `ValueError` for an unknown sabotage.
     """
-    from proxy.demo.run import run
+    from proxy.early import Early
 
-    return run(sabotage)
+    early = Early()
+    collects = gc.isenabled()
+    gc.disable()  # most of what is read stays, and the play is short
+    try:
+        from proxy.demo.run import run
+
+        return run(sabotage, early.screen)
+    finally:
+        if collects:
+            gc.enable()

@@ -11,34 +11,38 @@ import tempfile
 import time
 from pathlib import Path
 
+from policies.screening import Screen
 from proxy.app import running
+from proxy.demo import agents
 from proxy.demo.checks import Check, Show, judge
 from proxy.demo.log import captured
 from proxy.demo.play import play, stay
 from proxy.demo.sabotage import broken
 from proxy.demo.show import story, verdict
 from proxy.demo.stage import built
+from proxy.secrets_dir import Build
 
 
-def run(sabotage: str | None) -> int:
-    """See `proxy.demo.main`."""
+def run(sabotage: str | None, screen: Build) -> int:
+    """See `proxy.demo.main`. `screen` as for `running`."""
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="transom-demo-") as folder, broken(sabotage):
-        show, checks = asyncio.run(perform(Path(folder)))
+        show, checks = asyncio.run(perform(Path(folder), screen))
         _print(*story(show))
     seconds = time.monotonic() - began
     _print(*verdict(checks, seconds, colour=_coloured()))
     return 1 if any(check.problem for check in checks) else 0
 
 
-async def perform(folder: Path) -> tuple[Show, list[Check]]:
+async def perform(folder: Path, screen: Build = Screen.build) -> tuple[Show, list[Check]]:
     """Play everything with state under `folder`; the show, judged while the node still runs."""
+    agents.read()  # while another process compiles what `screen` waits for
     with captured() as log:
-        return await _performed(folder, log)
+        return await _performed(folder, screen, log)
 
 
-async def _performed(folder: Path, log: io.StringIO) -> tuple[Show, list[Check]]:
-    async with built(folder) as stage, running(stage.config()) as node:
+async def _performed(folder: Path, screen: Build, log: io.StringIO) -> tuple[Show, list[Check]]:
+    async with built(folder) as stage, running(stage.config(), screen=screen) as node:
         scenes = await play(stage, node.url)
         await asyncio.sleep(0)  # a connection that was begun is accepted before it is counted
         await node.reload(stage.config(answers=True))

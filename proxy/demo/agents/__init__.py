@@ -8,9 +8,16 @@ from contextlib import asynccontextmanager
 
 from proxy.demo.agents.base import Agent, Setup
 
-__all__ = ["NAMES", "Agent", "Setup", "load", "opened"]
+__all__ = ["NAMES", "Agent", "Setup", "load", "opened", "read"]
 
 NAMES = ("anthropic", "openai-chat", "openai-responses", "ollama")
+
+
+def read() -> None:
+    """Read every SDK, which takes seconds; else `load` does with the one that it needs."""
+    from proxy.demo.agents import anthropic_agent, chat_agent, ollama_agent, responses_agent
+
+    del anthropic_agent, chat_agent, ollama_agent, responses_agent
 
 
 def load(name: str, setup: Setup) -> Agent:
