@@ -20,6 +20,10 @@ PURE_BANS = {
     "time", "datetime", "logging", "random", "secrets", "subprocess", "io", "pathlib", "sqlite3",
     "anthropic", "openai", "ollama",
 }  # fmt: skip
+TOP = {
+    "CHANGELOG.md", "Dockerfile", "LICENSE", "Makefile", "README.md", "bench", "config.example.toml",
+    "deploy", "docs", "policies", "proxy", "pyproject.toml", "requirements.lock", "tests", "tools",
+}  # fmt: skip
 TAKEN = {"common", "core", "http", "plugin", "testing"}, {"policy", "rules", "parser"}
 
 
@@ -159,15 +163,25 @@ def test_each_dependency_is_argued() -> None:
     assert locked.count("--hash=sha256:") > locked.count("==")
 
 
-def test_the_checkout_names_no_machine_and_no_registry() -> None:
-    """Nothing in the repository leans on the machine that it was written on."""
+def tracked() -> list[Path]:
+    """Every file of the checkout, from its root."""
     listed = subprocess.run(
         ["git", "ls-files", "-z"], capture_output=True, text=True, check=False, cwd=ROOT
     )
     if listed.returncode:
         pytest.skip("not a git checkout")
+    return [Path(name) for name in filter(None, listed.stdout.split("\0"))]
+
+
+def test_the_top_level_holds_what_is_looked_for() -> None:
+    """A new entry stands there because a user or a contributor would look for it."""
+    assert {path.parts[0] for path in tracked() if path.parts[0][0] != "."} <= TOP
+
+
+def test_the_checkout_names_no_machine_and_no_registry() -> None:
+    """Nothing in the repository leans on the machine that it was written on."""
     words = ["/" + "work/", "/" + "root/", "npm" + "js.", "python" + "hosted", "pypi" + ".org"]
-    for name in filter(None, listed.stdout.split("\0")):
+    for name in tracked():
         path = ROOT / name
         if path.is_file():
             text = path.read_bytes()
