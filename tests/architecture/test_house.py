@@ -22,7 +22,8 @@ PURE_BANS = {
 }  # fmt: skip
 TOP = {
     "CHANGELOG.md", "Dockerfile", "LICENSE", "Makefile", "README.md", "bench",
-    "config.example.toml", "deploy", "docs", "policies", "proxy", "pyproject.toml", "requirements.lock", "tests", "tools",
+    "config.example.toml", "deploy", "docs", "policies", "proxy", "pyproject.toml",
+    "requirements.lock", "tests", "tools",
 }  # fmt: skip
 TAKEN = {"common", "core", "http", "plugin", "testing"}, {"policy", "rules", "parser"}
 
