@@ -303,14 +303,18 @@ class Node:
         Raises `Malformed` for equal keys anywhere in it and for numbers that nothing can hold. It
         is parsed once in the life of the document.
         """
+        if self._quick() is SLOWLY:
+            self._value = self._parsed(parse_value)
+        return self._value
+
+    def _quick(self) -> object:
+        """`value` if it is known or can be had quickly, else `SLOWLY`."""
         if self._value is SLOWLY:
             self.judge()
             raw = self.raw
             if b"\\u" not in raw:  # most likely it would come out without this escape
                 write = writer_of(raw)
                 self.parsed(parse_quickly(raw, write), write)
-        if self._value is SLOWLY:
-            self._value = self._parsed(parse_value)
         return self._value
 
     def parsed(self, value: object, write: Writer) -> None:
@@ -334,7 +338,8 @@ class Node:
         found: list[Strand] = []
         if keyed and self._key_start >= 0:
             found.append(Strand(self.address, str(self.address[-1]), is_key=True))
-        value = self._value if self._value is not SLOWLY else self._parsed(parse_strings)
+        if (value := self._quick()) is SLOWLY:
+            value = self._parsed(parse_strings)
         gather(value, self.address, found)
         if rows := number_rows(self.raw):
             found.append(Strand(self.address, rows))
