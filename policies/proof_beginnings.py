@@ -25,11 +25,12 @@ LEAST: Final = 1024
 _TOKEN: Final = object()
 
 
-class Side(Struct, frozen=True):
-    """One body: its bytes up to where a message begins, the keys of the members before the list, in
+class Side(Struct, frozen=True, eq=False):
+    """One `body` up to `stop`, where a message begins, the keys of the members before the list, in
     one case, and the number of messages between."""
 
-    raw: bytes
+    body: bytes
+    stop: int
     keys: frozenset[str]
     count: int
 
@@ -37,10 +38,10 @@ class Side(Struct, frozen=True):
         """`body` with nothing before those messages of the list `key` that are behind; None where
         it does not begin so."""
         # SECURITY: only equal bytes are read alike.
-        if not body.startswith(self.raw):
+        if not body.startswith(memoryview(self.body)[: self.stop]):
             return None
         # A message begins right behind the bytes that are the same, as it did when they were read.
-        return b'{"%b":[%b' % (key.encode(), body[len(self.raw) :])
+        return b'{"%b":[%b' % (key.encode(), body[self.stop :])
 
     def again(self, found: own.Members) -> str | None:
         """The key among those of the rest that stood before the list already."""
@@ -92,7 +93,7 @@ class Beginning:
     @property
     def size(self) -> int:
         """Bytes that it keeps alive, the texts aside."""
-        return len(self.came.raw) + len(self.sent.raw) + 400 * len(self.frames)
+        return len(self.came.body) + len(self.sent.body) + 400 * len(self.frames)
 
 
 class Rest(Struct, frozen=True):
@@ -193,4 +194,5 @@ def _side(
     # Nothing but white space and a bracket stands behind the last message.
     at = offsets[number] + len(found[number][1][:-1].rstrip(own.WHITE)) - len(raw)
     keys = frozenset(name.casefold() for name in names[: number + 1]) if was is None else was.keys
-    return Side(body[: len(body) - len(read) + at], keys, skipped + before)
+    # No copy is made of bytes that are kept anyway: as they came, for the next view of them.
+    return Side(body, len(body) - len(read) + at, keys, skipped + before)

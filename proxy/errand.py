@@ -24,7 +24,7 @@ from proxy.errors import Refused
 from proxy.journal import Line
 from proxy.lazyjson import Document
 from proxy.local.home import DOWN
-from proxy.outgoing import Outgoing, Request, Workshop, open_body
+from proxy.outgoing import Outgoing, Request, Workshop
 from proxy.owner import Case, Owner
 from proxy.relayed import Listener, Relayed
 from proxy.routes import Chosen, choose
@@ -78,7 +78,7 @@ class Errand(Struct, frozen=True, eq=False):
         dialect = ALL[matched.endpoint.dialect]
         if (turn := self.house.turns.begin(len(body))) is not None:
             await turn
-        document, model = await self.house.workshop.apart.run(len(body), open_body, dialect, body)
+        document, model = await self.house.workshop.open(dialect, body)
         chosen = self._choose(model)
         lacks, leg = "", chosen.upstream.leg
         try:

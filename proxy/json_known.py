@@ -32,6 +32,10 @@ class Known:
         # SECURITY: only equal bytes are read alike.
         return body.startswith(self.raw)
 
+    def is_of(self, body: bytes) -> bool:
+        """Whether it is the beginning of this very object."""
+        return isinstance(self.raw, memoryview) and self.raw.obj is body
+
     def members(self, body: bytes, start: int, end: int) -> ObjectSpans:
         """As `object_spans`, of a `body` that it begins, all of which lies in `start:end`."""
         rest = body[: self.start + 1] + body[len(self.raw) : end]

@@ -22,13 +22,13 @@ from policies.prove import Beginning, Cleared, Mark, ProofFailed, prove
 from policies.screening import Own, Screen
 from policies.settings import Minimality, Policies
 from policies.showing import Shown
-from proxy.apart import Apart
+from proxy.apart import KNOWN, LARGE, Apart, effort
 from proxy.clean import CleanMarks
 from proxy.dialects.base import Dialect
 from proxy.dialects.beginnings import LEAST
 from proxy.dialects.placing import standing
 from proxy.errors import Refused
-from proxy.lazyjson import Document, Malformed, read
+from proxy.lazyjson import Document, Known, Malformed, read
 from proxy.ledger import Ledger
 from proxy.local.tools import AtHome, check_tools
 from proxy.memory import Memory
@@ -112,8 +112,12 @@ class Outgoing(Struct, frozen=True, eq=False):
 def open_body(dialect: Dialect, body: bytes) -> tuple[Document, str]:
     """Read `body` as one JSON object, of which only the top level is opened, and the model that it
     names: enough to choose an upstream. Raises `Refused("body-invalid")`, naming the place."""
+    return _opened(dialect, body, dialect.known(body))
+
+
+def _opened(dialect: Dialect, body: bytes, known: Known | None) -> tuple[Document, str]:
     try:
-        document = read(body, judge=False, known=dialect.known(body))
+        document = read(body, judge=False, known=known)
         return document, dialect.glance(document)
     except Malformed as wrong:
         raise _invalid(wrong) from None
@@ -150,9 +154,19 @@ class Workshop:
     owned: Owned = field(default_factory=lambda: Memory(OWNED), repr=False)
     plans: Plans = field(default_factory=Plans)
 
+    async def open(self, dialect: Dialect, body: bytes) -> tuple[Document, str]:
+        """`open_body`, apart from the loop where that takes a while."""
+        size = len(body)
+        if LARGE < size <= KNOWN * LARGE:
+            known = dialect.known(body)
+            if effort(size, 0 if known is None else len(known.raw)) <= LARGE:
+                return _opened(dialect, body, known)
+        return await self.apart.run(size, open_body, dialect, body)
+
     async def prepare(self, request: Request, document: Document) -> Outgoing:
         """Everything between a glance at the body and the socket. Raises `Refused`."""
-        size = len(request.body)
+        known = document.root.source.known
+        size = effort(len(request.body), 0 if known is None else len(known.raw))
         if not looks_inside(request.leg, self.policies):
             await self.apart.run(size, self._passed, request, document)
             return Outgoing(UNASKED, document.body)
@@ -173,8 +187,15 @@ class Workshop:
                 return Outgoing(decision, conversation=conversation)
             claimed = await ledger.claim(recalled.seen, decision)
             if claimed.agreed:
+                alike = decision.screened is None or self._goes_on(request, document, recalled.seen)
                 return await self.apart.run(
-                    size, self._made, request, document, recalled.seen, decision, claimed
+                    size if alike else len(request.body),
+                    self._made,
+                    request,
+                    document,
+                    recalled.seen,
+                    decision,
+                    claimed,
                 )
         raise Refused("state-unavailable")
 
@@ -250,6 +271,18 @@ class Workshop:
         except Malformed as wrong:
             raise _invalid(wrong) from None
 
+    def _begins(
+        self, request: Request, document: Document, conversation: Conversation
+    ) -> tuple[bytes, bytes]:
+        """By what the beginning that was proved last is found."""
+        return self.ledger.root(request.client, conversation), document.body[:_HEAD]
+
+    def _goes_on(self, request: Request, document: Document, conversation: Conversation) -> bool:
+        """Whether what is known of the body was proved, too, and most likely need not be again."""
+        known = document.root.source.known
+        begun = self.begun.get(self._begins(request, document, conversation))
+        return known is not None and begun is not None and known.is_of(begun.came.body)
+
     def _made(
         self,
         request: Request,
@@ -262,7 +295,7 @@ class Workshop:
         body = request.dialect.render(document, conversation, decision, claimed)
         if decision.screened is None:
             return Outgoing(decision, body, None, conversation)
-        key = self.ledger.root(request.client, conversation), document.body[:_HEAD]
+        key = self._begins(request, document, conversation)
         begun = self.begun.get(key)
         try:
             cleared = prove(

@@ -274,9 +274,8 @@ def test_what_looks_like_a_beginning_is_none() -> None:
         planned, authored = memory.planned, memory.authored
         sent, apart = memory.sent, memory.apart
 
-    Alike.sent = Side(
-        dump(sent)[: dump(sent).rindex(b'{"role"')], memory.sent.keys, memory.sent.count
-    )
+    raw, was = dump(sent), memory.sent
+    Alike.sent = Side(raw, raw.rindex(b'{"role"'), was.keys, was.count)
     refused(TURNS, Alike(), sent=sent)
     with pytest.raises(TypeError):
         Beginning(

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from proxy.apart import LARGE, THREADS, Apart
+from proxy.apart import KNOWN, LARGE, THREADS, Apart, effort
 
 
 @pytest.fixture
@@ -21,6 +21,13 @@ async def test_only_what_is_large_goes_to_a_thread(apart: Apart, size: int, asid
     """Up to the bound there is no change of threads, beyond it the loop is free."""
     where = await apart.run(size, threading.current_thread)
     assert (where is not threading.current_thread()) == aside
+
+
+@pytest.mark.parametrize(("size", "known", "takes"), [(9, 0, 9), (9, 8, 3), (8, 8, 2), (0, 0, 0)])
+def test_what_was_read_before_takes_less(size: int, known: int, takes: int) -> None:
+    """Each known byte a part of a new one, so that a body that is all history has a bound, too."""
+    assert KNOWN == 4
+    assert effort(size, known) == takes
 
 
 async def test_arguments_and_results_pass(apart: Apart) -> None:

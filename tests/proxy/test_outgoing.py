@@ -1,11 +1,24 @@
 """From a client's body to the bytes that may leave."""
 
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
 import pytest
 
+from policies.decision import Leg
+from policies.screening import Screen
+from policies.settings import Minimality, Policies
+from proxy.apart import KNOWN, LARGE, Apart
+from proxy.clean import CleanMarks
 from proxy.dialects import ALL
+from proxy.dialects.anthropic_messages import AnthropicMessages
 from proxy.errors import Refused
-from proxy.outgoing import draw, look, open_body
+from proxy.ledger import Ledger
+from proxy.outgoing import Request, Workshop, draw, look, open_body
+from proxy.state import open_store
 
+SCREEN = Screen.build()
 ANTHROPIC = ALL["anthropic_messages"]
 
 
@@ -37,3 +50,75 @@ def test_what_only_a_closer_look_sees_is_refused_then() -> None:
         look(ANTHROPIC, document)
     assert refused.value.code == "body-invalid"
     assert "messages[0]" in refused.value.facts["reason"]
+
+
+class Seen(Apart):
+    """What went to a thread, by its name."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.went: list[str] = []
+
+    async def always(self, work: Any, /, *args: Any, **kwargs: Any) -> Any:
+        self.went.append(work.__name__)
+        return await super().always(work, *args, **kwargs)
+
+
+def history(turns: int) -> bytes:
+    """A conversation of so many turns of 120 kB each."""
+    said = [
+        {"role": role, "content": f"{turn} " + "word " * 12_000}
+        for turn in range(turns)
+        for role in ("user", "assistant")
+    ]
+    return json.dumps(
+        {"model": "m", "messages": [*said, {"role": "user", "content": "?"}]}
+    ).encode()
+
+
+async def _shop() -> AsyncIterator[tuple[Workshop, Seen]]:
+    store, seen = open_store("memory:"), Seen()
+    policies = Policies(minimality=Minimality("off"))
+    yield (
+        Workshop(policies, Ledger(store, store.key), CleanMarks(), lambda: SCREEN, apart=seen),
+        seen,
+    )
+    seen.close()
+    await store.close()
+
+
+shop, other = pytest.fixture(_shop), pytest.fixture(_shop)
+
+
+async def prepared(shop: Workshop, seen: Seen, dialect: AnthropicMessages, body: bytes) -> set[str]:
+    """What went to a thread for one request."""
+    seen.went.clear()
+    document, _ = await shop.open(dialect, body)
+    outgoing = await shop.prepare(Request(body, dialect, Leg.CLOUD), document)
+    assert outgoing.cleared is not None
+    assert outgoing.cleared.body is body
+    return set(seen.went)
+
+
+async def test_what_is_known_needs_no_thread(shop: tuple[Workshop, Seen]) -> None:
+    """A body that is large because of its history is read on the loop, unless it is very large."""
+    dialect = AnthropicMessages()
+    assert len(history(5)) > LARGE
+    assert {"open_body", "_seen", "_made"} <= await prepared(*shop, dialect, history(5))
+    assert await prepared(*shop, dialect, history(6)) == {"_decided"}
+    assert len(history(18)) > KNOWN * LARGE
+    await prepared(*shop, dialect, history(18))
+    assert {"open_body", "_seen", "_made"} <= await prepared(*shop, dialect, history(19))
+
+
+async def test_what_nobody_proved_is_proved_apart(
+    shop: tuple[Workshop, Seen], other: tuple[Workshop, Seen]
+) -> None:
+    """A view may be known where the proof is not, as after a reload: all of it is read then, and in
+    a thread."""
+    dialect = AnthropicMessages()
+    await prepared(*shop, dialect, history(5))
+    assert await prepared(*other, dialect, history(6)) == {"_decided", "_made"}
+    # Of the history before that, this one has proved less.
+    assert await prepared(*shop, dialect, history(7)) == {"_decided", "_made"}
+    assert await prepared(*shop, dialect, history(8)) == {"_decided"}
