@@ -1,5 +1,5 @@
 """`python -m bench.bounds`: what it costs to bound a conversation: minimality, loops and limits,
-rates, and what the owner is told. Some two minutes; writes its chapter of `bench/RESULTS.md`.
+rates, and what the owner is told. Half a minute; writes its chapter of `bench/RESULTS.md`.
 
 The guard as built and guards without one part of it, or without all, take turns within each round;
 so does a bare proxy, whose cost is the measure. Every request brings a new last result to a history

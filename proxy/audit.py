@@ -23,18 +23,22 @@ _TRAIL: Final = 16
 
 
 def refused(digest: bytes, fields: Mapping[str, object], no: Refused, status: int) -> Row:
-    """The row of a request that got no answer of a model."""
+    """The row of a request that got no answer of a model. The `leg` of `fields`, here and below, is
+    the one that was asked."""
     word = "blocked" if no.code in BLOCKED else "refused"
     more = {"notice": no.code, "status": status, **findings(no.findings)}
     code = no.code if no.code in KEPT else ""
-    return _row(digest, word, {**fields, **more}, no.facts, taken="", code=code)
+    # What was an event is counted as that.
+    counts = () if no.code in KINDS else (no.code,)
+    return _row(digest, word, {**fields, **more}, no.facts, code=code, counts=counts)
 
 
 def diverted(digest: bytes, fields: Mapping[str, object], no: Refused) -> Row:
     """The row of a request that a model at home answers in place of the one that was asked."""
     more = {"notice": no.code, **findings(no.findings)}
     code = no.code if no.code in KEPT else ""
-    return _row(digest, "diverted", {**fields, **more}, no.facts, taken="local", code=code)
+    fields, counts = {**fields, **more}, (no.code, "diverted")
+    return _row(digest, "diverted", fields, no.facts, taken="local", code=code, counts=counts)
 
 
 def happened(
@@ -43,12 +47,13 @@ def happened(
     fields: Mapping[str, object],
     facts: Mapping[str, str],
     found: Sequence[Finding] = (),
+    *,
+    taken: str,
 ) -> Row:
-    """The row of an event of a request that goes on."""
+    """The row of an event of a request that goes on, by the leg that is `taken`."""
     word = KINDS.get(kind, PLAIN).audited
-    taken = str(fields.get("leg", ""))
     more = findings(found) if found else {}
-    return _row(digest, word, {**fields, **more}, facts, taken=taken, code="")
+    return _row(digest, word, {**fields, **more}, facts, taken=taken)
 
 
 def safe(facts: Mapping[str, str]) -> dict[str, str]:
@@ -69,8 +74,9 @@ def _row(
     fields: Mapping[str, object],
     facts: Mapping[str, str],
     *,
-    taken: str,
-    code: str,
+    taken: str = "",
+    code: str = "",
+    counts: tuple[str, ...] = (),
 ) -> Row:
     kept = safe(facts)
     shown = logs.shown(fields)
@@ -82,4 +88,4 @@ def _row(
         "leg_taken": taken,
         "trail": [f"{name}={each}" for name, each in kept.items()],
     }
-    return Row(digest, json.dumps(value), code, kept)
+    return Row(digest, json.dumps(value), code, kept, counts)

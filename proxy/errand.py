@@ -231,6 +231,7 @@ class Errand(Struct, frozen=True, eq=False):
         family = self.admitted.match.endpoint.family
         chosen = choose(self.house.config, family=family, model=model, client=self.admitted.client)
         upstream = chosen.upstream
+        self.case.asked = upstream.leg.value
         self.line.know(upstream=upstream.name, model=model, leg=upstream.leg.value)
         return chosen
 

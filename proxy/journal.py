@@ -69,10 +69,12 @@ class Line(Struct, eq=False):
         else:
             self._write("notice", NOTICES[no.code].severity, **again)
 
-    def diverted(self, no: Refused, upstream: str) -> None:
-        """Write that a model at home answers, and why no other may."""
+    def diverted(self, no: Refused, upstream: str, times: int = 1) -> None:
+        """Write that a model at home answers, why no other may, and that it is for the `times`th
+        time."""
         self.know(leg="local", upstream=upstream, notice=no.code, verdict="home")
-        self._write("egress_diverted", "warning", **findings(no.findings))
+        again = {"times": times} if times > 1 else {}
+        self._write("egress_diverted", "warning", **findings(no.findings), **again)
 
     def truncated(self) -> None:
         """Write that a part of the conversation does not leave."""

@@ -43,7 +43,8 @@ _WINDOW: Final = 600.0
 class Case:
     """What is known of one request. `again`: it is a re-post. `tainted`: there is third-party text
     in its conversation. `decided`: what was decided for a cloud is written down. `at_home`: home
-    has answered in its conversation because something must not leave."""
+    has answered in its conversation because something must not leave. `asked`: the leg of the
+    upstream that was chosen for it, whoever answers."""
 
     line: Line
     conversation: Conversation | None = None
@@ -51,10 +52,16 @@ class Case:
     tainted: bool = False
     decided: bool = False
     at_home: bool = False
+    asked: str = ""
 
     @property
     def leg(self) -> str:
         return str(self.line.fields.get("leg", ""))
+
+    @property
+    def audited(self) -> Mapping[str, object]:
+        """What a row of the audit says of it, with the leg that was asked."""
+        return {**self.line.fields, "leg": self.asked or self.leg}
 
     def whose(self) -> Whose:
         fields = self.line.fields
@@ -131,15 +138,11 @@ class Owner:
         digest = self._abouts.event(
             no.code, whose.client, whose.session, conversation, place, where, *places
         )
-        row = audit.refused(digest, fields, no, status)
+        row = audit.refused(digest, case.audited, no, status)
         try:
-            times = await self._write(case, row, whose)
+            return await self._write(case, row, whose)
         except StateError:
-            logs.get().error("notice", problem="audit-not-written", request=case.line.request)
-            times = self.recorder.note(row, whose)
-        if times == 1 and no.code not in KINDS:  # else it was an event, and is counted as that
-            self.recorder.count(no.code)
-        return times
+            return self._late(case, row, whose)
 
     async def escalated(self, case: Case, lacks: str) -> None:
         """Write down that a request goes to a cloud although home is preferred and up. Raises
@@ -149,20 +152,20 @@ class Owner:
         case.line.know(notice="cloud-while-home-up")
         await self._happened(case, event, (lacks,), goes=True)
 
-    async def diverted(self, case: Case, no: Refused) -> None:
-        """Write down that a request goes home instead of to a cloud. It goes home whether or not
-        that can be written, as nothing leaves."""
+    async def diverted(self, case: Case, no: Refused) -> int:
+        """Write down that a request goes home instead of to a cloud, before home is asked; how
+        often this very one has. It goes home whether or not that can be written, as nothing
+        leaves."""
         whose, place = case.whose(), place_of(no.findings)
         places = [each.place for each in no.findings] if place < 0 else []
         digest = self._abouts.event(
             f"diverted {no.code}", whose.client, whose.session, case.conversation, place, *places
         )
-        if self.recorder.again(digest):
-            return
-        times = self.recorder.note(audit.diverted(digest, case.line.fields, no), whose)
-        if times == 1:
-            self.recorder.count(no.code)
-            self.recorder.count("diverted")
+        row = audit.diverted(digest, case.audited, no)
+        try:
+            return await self.recorder.keep(row, whose)
+        except StateError:
+            return self._late(case, row, whose)
 
     def listen(
         self, case: Case, answer: Answer, tools: Node | None, rules: Sequence[RefusalRule]
@@ -230,7 +233,7 @@ class Owner:
         if not KINDS.get(kind, PLAIN).audited or self.recorder.again(digest):
             return
         facts = {**event.facts, **more()}
-        row = audit.happened(digest, kind, case.line.fields, facts, found)
+        row = audit.happened(digest, kind, case.audited, facts, found, taken=case.leg)
         whose = case.whose()
         try:
             times = await self._write(case, row, whose)
@@ -246,6 +249,11 @@ class Owner:
         """Write a row before anything else where it is about a cloud, else soon."""
         if case.leg == Leg.CLOUD:
             return await self.recorder.keep(row, whose)
+        return self.recorder.note(row, whose)
+
+    def _late(self, case: Case, row: Row, whose: Whose) -> int:
+        """A row that could not be written waits until it can be, and that is told."""
+        logs.get().error("notice", problem="audit-not-written", request=case.line.request)
         return self.recorder.note(row, whose)
 
     def _rate(self, case: Case, kind: str, rate: Rate) -> None:

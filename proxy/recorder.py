@@ -38,12 +38,13 @@ class Whose(Struct, frozen=True):
 @dataclass(frozen=True, slots=True)
 class Row:
     """A row of the audit. `digest`: its identity; `value`: one JSON object; `code`: the notice that
-    it raises, empty for none."""
+    it raises, empty for none; `counts`: counters that it raises if nobody has written it before."""
 
     digest: bytes = field(repr=False)
     value: str
     code: str = ""
     facts: Mapping[str, str] = field(default_factory=dict)
+    counts: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -122,7 +123,8 @@ class Recorder:
         if times := self.again(row.digest):
             return times
         met, raised = self._met(row), self._raised(row, whose)
-        await self._store.record(Page(audit=(Audited(row.digest, row.value),), notices=raised))
+        written = Audited(row.digest, row.value, counts=row.counts)
+        await self._store.record(Page(audit=(written,), notices=raised))
         met.written = True
         met.times += 1
         return met.times
@@ -134,7 +136,7 @@ class Recorder:
             for raised in self._raised(row, whose):
                 self.open().notice(raised)
         met.times += 1
-        self.open().audit(Audited(row.digest, row.value))
+        self.open().audit(Audited(row.digest, row.value, counts=row.counts))
         return met.times
 
     def _met(self, row: Row) -> _Met:

@@ -91,8 +91,8 @@ class Stay:
         self, upstream: UpstreamSettings, document: Document, dialect: Dialect, no: Refused
     ) -> Answer:
         """The answer from home. Raises `Refused` where there is none; a cloud is not asked."""
-        await self.owner.diverted(self.case, no)
-        self.case.line.diverted(no, upstream.name)
+        times = await self.owner.diverted(self.case, no)
+        self.case.line.diverted(no, upstream.name, times)
         outgoing = await self._prepared(document, dialect)
         await self._heed(outgoing.decision, no)
         talk = self.case.conversation or look(dialect, document)

@@ -58,11 +58,14 @@ class Recorded:
 
 @dataclass(frozen=True, slots=True)
 class Audited:
-    """A row of the audit to append, or to count again. `value`: one JSON object."""
+    """A row of the audit to append, or to count again. `value`: one JSON object. `counts`: counters
+    that a new one raises, each by one, whatever has met it before: another process, or this one
+    before it was started again."""
 
     digest: bytes = field(repr=False)
     value: str
     times: int = 1
+    counts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -110,11 +110,7 @@ def take(
 
 def write(connection: sqlite3.Connection, page: Page, now: float) -> Written:
     """Write a page down."""
-    connection.executemany(
-        "INSERT INTO counters (name, value) VALUES (?, ?)"
-        " ON CONFLICT (name) DO UPDATE SET value = value + excluded.value",
-        list(page.counts.items()),
-    )
+    _count(connection, page.counts.items())
     for seen in page.sessions:
         _session(connection, seen, now)
     events = tuple([_event(connection, each, now) for each in page.events])
@@ -210,6 +206,14 @@ def delete(connection: sqlite3.Connection, before: float) -> int:
     return gone
 
 
+def _count(connection: sqlite3.Connection, counts: Iterable[tuple[str, int]]) -> None:
+    connection.executemany(
+        "INSERT INTO counters (name, value) VALUES (?, ?)"
+        " ON CONFLICT (name) DO UPDATE SET value = value + excluded.value",
+        list(counts),
+    )
+
+
 def _session(connection: sqlite3.Connection, seen: Seen, now: float) -> None:
     connection.execute(
         "INSERT INTO sessions (session, client, first, seen, requests, rounds, tainted)"
@@ -245,7 +249,10 @@ def _audit(connection: sqlite3.Connection, row: Audited, now: float) -> bool:
         " seen = excluded.seen, times = times + excluded.times RETURNING times"
     )
     values = (row.digest, now, now, row.times, row.value)
-    return bool(connection.execute(query, values).fetchone()[0] == row.times)
+    fresh = bool(connection.execute(query, values).fetchone()[0] == row.times)
+    if fresh and row.counts:
+        _count(connection, [(name, 1) for name in row.counts])
+    return fresh
 
 
 def _notice(connection: sqlite3.Connection, raised: Raised, now: float) -> bool:

@@ -51,7 +51,7 @@ class MemoryBook:
 
     def write(self, page: Page, now: float) -> Written:
         for name, more in page.counts.items():
-            self._counters[name] = self._counters.get(name, 0) + more
+            self._count(name, more)
         for seen in page.sessions:
             self._session(seen, now)
         events = tuple([self._event(each, now) for each in page.events])
@@ -95,6 +95,9 @@ class MemoryBook:
         )
         return gone + len(old)
 
+    def _count(self, name: str, more: int) -> None:
+        self._counters[name] = self._counters.get(name, 0) + more
+
     def _session(self, seen: Seen, now: float) -> None:
         row = self._sessions.get(seen.session) or SessionRow(
             seen.session, seen.client, now, now, 0, 0, False
@@ -127,6 +130,8 @@ class MemoryBook:
         if (old := self._audit.get(row.digest)) is not None:
             self._audit[row.digest] = replace(old, last=now, times=old.times + row.times)
             return False
+        for name in row.counts:
+            self._count(name, 1)
         self._numbers["audit"] += 1
         self._audit[row.digest] = AuditRow(self._numbers["audit"], now, now, row.times, row.value)
         return True

@@ -169,6 +169,15 @@ async def test_the_audit_is_appended_and_never_changed(store: Store, clock: Cloc
     assert [row.id for row in await store.audit(limit=1)] == [2]
 
 
+async def test_a_row_raises_its_counters_when_it_is_new(store: Store) -> None:
+    """Whoever has written it first, and however often it is met again."""
+    row = Audited(b"a", "one", 2, ("egress-blocked", "diverted"))
+    for _ in range(2):
+        await store.record(Page(audit=(row,), counts={"diverted": 1}))
+    await store.record(Page(audit=(Audited(b"b", "two", counts=("egress-blocked",)),)))
+    assert dict(await store.counters()) == {"diverted": 3, "egress-blocked": 2}
+
+
 async def test_a_notice_is_latched_and_stays_until_it_is_acknowledged(
     store: Store, clock: Clock
 ) -> None:

@@ -50,6 +50,8 @@ def test_a_blocked_request_has_whose_where_and_what() -> None:
         "trail": [],
     }
     assert (row.digest, row.code) == (b"d", "egress-blocked")
+    assert row.counts == ("egress-blocked",)
+    assert audit.refused(b"d", FIELDS, Refused("read-loop"), 400).counts == ()
 
 
 def test_what_the_caller_can_repair_raises_no_notice() -> None:
@@ -69,12 +71,15 @@ def test_what_the_caller_can_repair_raises_no_notice() -> None:
     ],
 )
 def test_what_goes_on_says_where_to(kind: str, word: str) -> None:
-    """The leg that was taken; kinds and places where something was found."""
-    row = audit.happened(b"d", kind, FIELDS, {"turns": "3"}, FOUND)
+    """The leg that was asked, the one that was taken; kinds and places where something was found.
+    No counter is its own: it is an event, and counted as that."""
+    row = audit.happened(b"d", kind, FIELDS, {"turns": "3"}, FOUND, taken="local")
     told = value(row)
-    assert (told["event"], told["leg_taken"], told["trail"]) == (word, "cloud", ["turns=3"])
+    assert (told["event"], told["trail"]) == (word, ["turns=3"])
+    assert (told["leg_asked"], told["leg_taken"]) == ("cloud", "local")
     assert told["kinds"] == ["nsec"]
-    assert "kinds" not in value(audit.happened(b"d", kind, FIELDS, {}))
+    assert "kinds" not in value(audit.happened(b"d", kind, FIELDS, {}, taken="cloud"))
+    assert row.counts == ()
 
 
 def test_what_went_home_says_so() -> None:
@@ -84,14 +89,15 @@ def test_what_went_home_says_so() -> None:
     told = value(row)
     assert (told["event"], told["leg_asked"], told["leg_taken"]) == ("diverted", "cloud", "local")
     assert (told["notice"], told["kinds"]) == ("egress-blocked", ["nsec"])
-    assert row.code == "egress-blocked"
+    assert (row.code, row.counts) == ("egress-blocked", ("egress-blocked", "diverted"))
 
 
 def test_names_that_strangers_chose_are_kept_in_a_safe_shape() -> None:
     """Neither a field nor a fact may hold what the screen finds, nor steer a terminal."""
     logs.set_up(io.StringIO(), json=True, clean=lambda text: "secret" not in text)
     fields = {**FIELDS, "model": "a secret", "client": "x\u202ey"}
-    row = audit.happened(b"d", "truncated", fields, {"tool": "my secret", "why": "a\nb", "B!": "x"})
+    facts = {"tool": "my secret", "why": "a\nb", "B!": "x"}
+    row = audit.happened(b"d", "truncated", fields, facts, taken="cloud")
     told = value(row)
     assert (told["model"], told["client"]) == ("-", "-")
     assert told["trail"] == ["tool=-", "why=a b"]
