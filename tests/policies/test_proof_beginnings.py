@@ -297,7 +297,7 @@ def test_what_looks_like_a_beginning_is_none() -> None:
 SENT = dump(framed(client(TURNS)))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     st.integers(0, len(SENT)),
     st.integers(0, 3),

@@ -17,7 +17,7 @@ SPACED, COMPACT = (", ", ": "), (",", ":")
 
 
 @given(st.dictionaries(st.text(max_size=4).map(str.lower), VALUES, max_size=5), st.data())
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 def test_members_are_the_exact_bytes_however_they_are_written(body, data):
     """Compact, spaced, indented, in escapes or not: keys as they read, values as they stand."""
     if len({key.casefold() for key in body}) != len(body):

@@ -83,7 +83,7 @@ def test_all_members_and_frames_are_read(packed, codings):
 
 
 @given(data=st.binary(max_size=5000), cut=st.integers(1, 300))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_any_bytes_come_back_and_any_cut_is_seen(data, cut):
     """For every coding: whole gives the bytes, cut short gives a refusal, never half a body."""
     for codings, pack in (
@@ -98,7 +98,7 @@ def test_any_bytes_come_back_and_any_cut_is_seen(data, cut):
 
 
 @given(junk=st.binary(min_size=1, max_size=40))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_trailing_bytes_are_refused(junk):
     """What follows the end and is no further member or frame is never dropped in silence."""
     for codings, pack in (

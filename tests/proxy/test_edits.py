@@ -82,7 +82,7 @@ def edited(draw):
 
 
 @given(sample=edited())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_any_edits_change_only_what_they_name(sample):
     """Unedited values keep their raw bytes, members and items their order, commas are right."""
     body, edits = sample
@@ -116,7 +116,7 @@ def _order(value):
 
 
 @given(body=bodies, data=st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_replacing_touches_no_byte_outside(body, data):
     """Before and after the replaced value stands what stood there, white space included."""
     written = text_of(body)
@@ -131,7 +131,7 @@ def test_replacing_touches_no_byte_outside(body, data):
 
 
 @given(body=bodies)
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_no_edit_gives_the_identical_object(body):
     """Nothing is rebuilt where nothing was asked."""
     document = read(text_of(body))

@@ -41,7 +41,7 @@ ANSWER: Json = {"role": "assistant", "content": [{"type": "text", "text": "yes"}
 
 
 @given(TEXTS, st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_a_conversation_is_the_same_however_it_is_packed(texts: list[str], data: Any) -> None:
     """Merged and split messages, strings and lists, moved cache marks and system messages, other
     tools, betas, model and later turns: one conversation."""
@@ -68,7 +68,7 @@ def test_a_conversation_is_the_same_however_it_is_packed(texts: list[str], data:
 
 
 @given(TEXTS, TEXTS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_other_words_are_another_conversation(one: list[str], two: list[str]) -> None:
     """No two sequences of texts share an identity."""
     assert (root(asked(user(*one))) == root(asked(user(*two)))) == (one == two)

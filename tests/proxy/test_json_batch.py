@@ -27,7 +27,7 @@ def nested(levels: int) -> bytes:
 
 
 @given(st.lists(ITEMS, max_size=6), SPACES, st.booleans(), st.integers(1, 40))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_values_and_bytes_are_those_of_each_alone(made, separators, ascii_only, size):
     """However the body is written and cut into batches."""
     text = json.dumps({"messages": made}, separators=separators, ensure_ascii=ascii_only)

@@ -29,7 +29,7 @@ def depth_of(value) -> int:
 
 
 @given(value=values.filter(lambda v: isinstance(v, list | dict)), chunk=st.integers(1, 9))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_the_scanner_counts_levels_wherever_it_is_cut(value, chunk):
     """With exactly as many levels as there are it passes, with one less it does not."""
     body = json.dumps(value).encode()
@@ -44,7 +44,7 @@ def test_the_scanner_counts_levels_wherever_it_is_cut(value, chunk):
 
 
 @given(value=values.filter(lambda v: isinstance(v, list | dict)), budget=st.booleans())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_judging_child_by_child_agrees_with_the_scanner(value, budget):
     """Both ways to count come to the same verdict, also when the first gives way to the second."""
     body = json.dumps(value).encode()

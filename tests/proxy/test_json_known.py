@@ -48,7 +48,7 @@ RAW = body([*ITEMS, {"c": 1}], STYLES[0], x=[1], y={"k": "v"})
 MEMORY = known(body([*ITEMS, "other"], STYLES[0]))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     st.integers(len(MEMORY.raw), len(RAW)),
     st.integers(0, 3),

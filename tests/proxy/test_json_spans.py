@@ -20,7 +20,7 @@ def literal(key: str, plain: bool) -> str:
     members=st.lists(st.tuples(keys, st.booleans(), values), max_size=5),
     gap=st.sampled_from(["", " ", "\n\t"]),
 )
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 def test_an_object_is_accounted_for_or_it_holds_a_key_twice(members, gap):
     """With equal keys, never a span; without, every span is exactly its member."""
     body = "{" + ",".join(f"{gap}{literal(k, p)}:{gap}{v}" for k, p, v in members) + gap + "}"
@@ -59,7 +59,7 @@ def test_equal_keys_never_add_up(body):
 
 
 @given(items=st.lists(values, max_size=5), gap=st.sampled_from(["", " ", "\r\n"]))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_items_lie_where_they_were_written(items, gap):
     """Spans leave out white space and commas, in arrays that begin anywhere."""
     raw = ("xx[" + ",".join(gap + item for item in items) + gap + "]yy").encode()

@@ -71,7 +71,7 @@ VALUES = st.recursive(
 @given(
     VALUES, st.sampled_from([(",", ":"), (", ", ": "), (" ,", ":"), (",", " : ")]), st.booleans()
 )
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_what_is_parsed_quickly_is_what_is_parsed_strictly(value, separators, ascii_only):
     """However it is written: the same value of the same types, or nothing."""
     text = json.dumps(value, separators=separators, ensure_ascii=ascii_only, default=float)
@@ -83,7 +83,7 @@ def test_what_is_parsed_quickly_is_what_is_parsed_strictly(value, separators, as
 
 
 @given(st.lists(VALUES, min_size=1, max_size=5), st.sampled_from([(",", ":"), (", ", ": ")]))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_what_is_parsed_together_is_what_is_parsed_alone(values, separators):
     """Each value is the one that its own text has; what the writer makes of any part stands there.
     One that cannot be parsed quickly leaves all of them."""

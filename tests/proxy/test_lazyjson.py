@@ -40,7 +40,7 @@ def opened(body: bytes) -> None:
 
 
 @given(body=bodies, before=st.sampled_from([b"", b" ", b"\r\n\t"]))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_every_value_is_found_with_its_own_bytes(body, before):
     """At every address stands exactly the text that was written there, at the offset it names."""
     written = before + text_of(body) + before
@@ -54,7 +54,7 @@ def test_every_value_is_found_with_its_own_bytes(body, before):
 
 
 @given(body=bodies)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_the_standard_library_reads_the_same(body):
     """Values, texts and strands are what a second reader finds in the same bytes."""
     written = text_of(body)
@@ -142,7 +142,7 @@ def test_depth_beyond_a_hundred_is_refused(opening, closing, levels):
     inner=st.sampled_from([b'"[[[["', b'"\\"[{"', b'"\\\\"', b"1"]),
     gap=st.sampled_from([b"", b" "]),
 )
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_exactly_a_hundred_levels_pass(depth, wide, inner, gap):
     """Brackets in strings and beside the deep value do not count, wherever the deep value lies."""
     side = b"".join(b'[{"k": "]}"}],' for _ in range(wide))
@@ -317,7 +317,7 @@ def test_no_error_shows_a_value_or_a_foreign_key():
 
 
 @given(junk=st.binary(max_size=60))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_any_bytes_are_read_or_refused(junk):
     """No input ends in another exception than ours."""
     for body in (junk, b'{"a":' + junk + b"}", b'{"a":"' + junk):
@@ -329,7 +329,7 @@ def test_any_bytes_are_read_or_refused(junk):
 
 
 @given(body=bodies, data=st.data())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_a_damaged_body_is_read_as_the_standard_library_does_or_refused(body, data):
     """One byte changed, dropped or doubled: never do two readers disagree."""
     written = bytearray(text_of(body))

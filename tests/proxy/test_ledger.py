@@ -247,7 +247,7 @@ async def test_lone_surrogates_have_an_identity() -> None:
 FIELDS = st.tuples(*[st.sampled_from(["", "a", "b", "ab", "\x00", "call", "0"])] * 4)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(FIELDS, min_size=2, max_size=6, unique=True), st.booleans())
 async def test_no_two_identities_run_into_the_same_bytes(
     fields: list[tuple[str, str, str, str]], leaves: bool

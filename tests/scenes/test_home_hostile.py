@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proxy.config import Config
@@ -140,10 +140,7 @@ async def test_whatever_its_fields_are(dialect: str) -> None:
     async with at_home() as stage:
         drawn: list[bytes] = []
 
-        @settings(
-            max_examples=30, deadline=None, database=None,
-            suppress_health_check=[HealthCheck.too_slow],
-        )  # fmt: skip
+        @settings(max_examples=30)
         @given(st.lists(JUNK | LINE, max_size=4), st.booleans())
         def draw(values: list[Any], ends: bool) -> None:
             told = b"".join(json.dumps(value).encode() + b"\n" for value in values)

@@ -165,7 +165,7 @@ PIECES = st.lists(
 ).map("".join)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(PIECES)
 def test_the_result_holds_no_stem_under_the_same_folding(text: str) -> None:
     """One run is enough: nothing is left and a second run changes nothing."""
@@ -174,7 +174,7 @@ def test_the_result_holds_no_stem_under_the_same_folding(text: str) -> None:
     assert neutralise(once) is once
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(PIECES)
 def test_all_but_the_stems_is_kept_exactly(text: str) -> None:
     """The result is the original with some spans replaced, each of which folds to the stem."""
@@ -186,7 +186,7 @@ def test_all_but_the_stems_is_kept_exactly(text: str) -> None:
         assert neutralise(text) is text
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(PIECES)
 def test_the_quick_look_at_underscores_overlooks_none(text: str) -> None:
     """Walking from every underscore and look-alike finds no stem that the fast path does not."""

@@ -139,7 +139,7 @@ def test_json_content_is_one_string_of_the_neutralised_text() -> None:
     assert "caf\u00e9" in content
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.text(alphabet=st.sampled_from([*'TRANSOM_DATA"\\nu0 \n\t\x01', "\uff3f", "\u200b"])))
 def test_encoding_never_spells_a_mark(text: str) -> None:
     """What JSON adds between two letters would be seen through, had they stood together before."""

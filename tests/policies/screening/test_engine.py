@@ -37,7 +37,7 @@ TEXT = st.lists(
 ).map(b"".join)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(TEXT)
 def test_the_engines_agree(both, data):
     """Property: the same texts at the same places, in any case, overlapping or not; the same

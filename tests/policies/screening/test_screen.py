@@ -209,7 +209,7 @@ HOSTILE_TEXTS = st.lists(
 
 
 @given(HOSTILE_TEXTS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_no_text_costs_more_than_its_length_allows(text):
     """Whatever is put together of what the stages look for: each stays within its bound, or what
     costs more is ambiguous."""

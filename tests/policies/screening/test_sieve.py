@@ -127,7 +127,7 @@ def requests(draw: st.DrawFn) -> list[list[Strand]]:
     return request
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 @given(request=requests())
 def test_what_the_sieve_lets_go_holds_nothing(request):
     """Every string, piece and seam: the same findings with it as without it."""
@@ -144,7 +144,7 @@ def test_what_the_sieve_lets_go_holds_nothing(request):
             assert screen.seam(pieces[left], pieces[right]) == ()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(request=requests(), known=st.integers(0, 1))
 def test_the_end_of_what_is_known_counts(request, known):
     """Messages of which only the ends are looked at, because they were read before."""
@@ -205,7 +205,7 @@ def test_escapes_that_say_nothing_call_for_no_reading(screen):
     assert APART not in deep
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     parts=st.lists(
         st.tuples(st.sampled_from(("run", "hex", "line", "text", "far")), st.integers(0, 900)),

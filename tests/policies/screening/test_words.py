@@ -135,7 +135,7 @@ def test_cipher_seeds_of_lnd():
     pytest.fail("no cipher seed was recognised as one")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 10**6), st.sampled_from([128, 256]), st.text(max_size=30))
 def test_any_seed_in_any_surroundings(salt, strength, around):
     """Property: a seed with text before and after it is found."""

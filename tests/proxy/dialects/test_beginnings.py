@@ -61,7 +61,7 @@ EDITS = st.lists(
 
 
 @given(EDITS, st.sampled_from(STYLES))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_a_view_from_a_known_beginning_is_the_view_from_scratch(
     edits: list[tuple[str, int]], style: dict[str, Any]
 ) -> None:

@@ -45,7 +45,7 @@ TEXTS = st.one_of(
 
 
 @given(TEXTS, st.booleans())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_a_frame_reads_the_same_whoever_escaped_the_text(text: str, ascii_only: bool) -> None:
     """Whether bytes were put round the client's literal or all was written anew: one string, and
     what stood in the literal stands there still unless the stem was taken out."""
@@ -175,7 +175,7 @@ def anthropic(*texts: str, compact: bool) -> bytes:
 
 
 @given(st.lists(TEXTS, min_size=1, max_size=3), st.booleans())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_a_message_that_is_written_anew_is_the_same(texts: list[str], compact: bool) -> None:
     """However it is made, only the framed strings differ from what came, and the parsed message
     that others still read is left alone."""

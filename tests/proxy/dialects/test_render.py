@@ -255,7 +255,7 @@ def anthropic_result(value: object) -> object:
     ],
 )
 @given(values=st.lists(VALUES, max_size=4), system=VALUES)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_the_proof_accounts_for_every_rewritten_body(
     dialect: str,
     key: str,

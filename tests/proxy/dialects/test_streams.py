@@ -108,7 +108,7 @@ def test_a_whole_answer_is_one_event_at_its_end() -> None:
     assert fed("", [b""]) == []
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     st.lists(
         st.sampled_from(
@@ -128,7 +128,7 @@ def test_any_cut_gives_the_same_events(parts: list[bytes], places: list[int]) ->
         assert b"".join(event.raw for event in whole) == data
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.text(st.characters(exclude_characters="\r", codec="utf-8")), st.sampled_from(["", "x"]))
 def test_what_is_written_is_read_again(data: str, name: str) -> None:
     """An encoded event decodes to itself, also after another one."""

@@ -72,7 +72,7 @@ def test_a_recorded_answer_is_heard_in_one_piece_and_byte_by_byte() -> None:
     assert hear(*(RECORDED[at : at + 1] for at in range(len(RECORDED)))) == HEARD
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(st.integers(0, len(RECORDED)), max_size=8))
 def test_it_does_not_matter_where_it_is_cut(cuts: list[int]) -> None:
     """Also in the middle of a character or of an escape."""
@@ -224,7 +224,7 @@ def test_an_error_line_ends_the_answer() -> None:
     )
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(
     st.binary(max_size=200) | st.lists(st.sampled_from([*RECORDED.split(b"\n")])).map(b"\n".join)
 )

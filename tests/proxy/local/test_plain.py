@@ -13,7 +13,7 @@ LEAVES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) 
 VALUES = st.recursive(LEAVES, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(VALUES)
 def test_what_is_read_can_be_written_again(value: object) -> None:
     """Nothing that JSON can say is lost on the way through."""

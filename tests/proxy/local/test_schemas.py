@@ -150,7 +150,7 @@ SCHEMA = st.recursive(
 
 
 @given(SCHEMA)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_any_schema_becomes_one_that_ollama_reads(schema: Any) -> None:
     """Its words alone, of the right types."""
 

@@ -46,14 +46,14 @@ def whole(dialect: str, body: bytes) -> Talk | None:
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 @given(BODY)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_any_object_is_a_talk_or_a_refusal(dialect: str, body: dict[str, Any]) -> None:
     """Wrong shapes are left out; whatever is there can be written down for a server."""
     whole(dialect, json.dumps(body).encode())
 
 
 @given(st.sampled_from(names()), st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_a_captured_request_with_something_else_somewhere(name: str, data: st.DataObject) -> None:
     """One value of a real body is exchanged for any other."""
     body = json.loads(filled(name))
@@ -95,7 +95,7 @@ def test_half_a_surrogate_pair_goes_home() -> None:
 
 
 @given(st.lists(st.text(max_size=20), max_size=8), st.sampled_from(DIALECTS))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_what_is_said_arrives(texts: list[str], dialect: str) -> None:
     """Whatever the characters, in order."""
     messages = [{"role": "user", "content": text} for text in texts]

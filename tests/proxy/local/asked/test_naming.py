@@ -30,7 +30,7 @@ def test_long_names_are_cut_apart() -> None:
 
 
 @given(st.lists(st.tuples(st.text(), st.text()), unique=True, max_size=12))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_each_tool_has_a_name_of_its_own(tools: list[tuple[str, str]]) -> None:
     """Safe, and unlike all others."""
     names = Names()

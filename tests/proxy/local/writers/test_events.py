@@ -148,7 +148,7 @@ ASKED: Any = {"stream_options": {"include_usage": True}, "tools": [], "tool_choi
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(SPEECHES)
 def test_every_answer_is_of_the_sdks_types_and_the_same_either_way(
     dialect: str, speech: list[Speech]
@@ -164,7 +164,7 @@ def test_every_answer_is_of_the_sdks_types_and_the_same_either_way(
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(SPEECHES)
 def test_nothing_blank_and_nothing_twice(dialect: str, speech: list[Speech]) -> None:
     """No text that the API would not take back, and each id once."""

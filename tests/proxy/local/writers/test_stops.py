@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from proxy.local.talk import Called, Text, Thinking
@@ -15,7 +15,6 @@ PIECES = st.lists(st.text("ab\n", max_size=4), max_size=8)
 STRINGS = st.lists(st.text("ab\n", max_size=3), max_size=3)
 
 
-@settings(deadline=None)
 @given(PIECES, STRINGS)
 def test_it_does_not_matter_how_the_text_comes(pieces: list[str], strings: list[str]) -> None:
     """What is said ends where the first string begins, whatever way it was cut."""
