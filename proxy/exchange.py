@@ -152,7 +152,7 @@ class Exchange:
         written = head(first, lines)
         connection = await self._connector.connect(way.target, [], limits)
         silent = False
-        upload = None
+        response, upload = None, None
 
         def lost() -> None:
             nonlocal silent
@@ -167,14 +167,14 @@ class Exchange:
             protocol = _awaiting(connection, method)
             upload = _write(protocol, written, body, self._loop)
             message, content = await _head(protocol)
-            return Response(message, content, connection, upload)
-        except BaseException:
-            _abort(connection, upload)
-            if silent:
-                raise Silent from None
-            raise
+            response = Response(message, content, connection, upload)
         finally:
             waits.end(lost)
+            if response is None:
+                _abort(connection, upload)
+                if silent:
+                    raise Silent from None
+        return response
 
     def _way(self, base_url: str) -> _Way:
         way = self._ways.get(base_url)

@@ -18,6 +18,8 @@ _ID: Final = re.compile(
     rb'"(?:id|file_id|container_id)"[ \t\r\n]{0,8}:[ \t\r\n]{0,8}"([!-~]{1,200}?)"'
 )
 
+_NAME: Final = b'id"'  # how each of these names ends; to look for it takes next to nothing
+
 
 class Relayed:
     """What was given, by upstream."""
@@ -55,7 +57,7 @@ class Listener:
     def chunk(self, data: bytes) -> None:
         """The next bytes of the answer."""
         text = self._tail + data
-        for match in _ID.finditer(text):
+        for match in _ID.finditer(text) if _NAME in text else ():
             if text[match.start() - 1 : match.start()] != b"\\":
                 self._given.add(match[1].decode("ascii"))
         self._tail = text[-_LONGEST:]

@@ -211,7 +211,8 @@ class Edge:
 
     def feed(self, chunk: bytes) -> None:
         """`chunk` went out."""
-        self._tail = (self._tail + chunk[-_BLANK_LENGTH:])[-_BLANK_LENGTH:]
+        end = chunk[-_BLANK_LENGTH:]
+        self._tail = end if len(end) == _BLANK_LENGTH else (self._tail + end)[-_BLANK_LENGTH:]
 
     @property
     def clean(self) -> bool:

@@ -36,3 +36,35 @@ async def test_without_observers_there_is_nothing_to_do() -> None:
     copies.chunk(b"a")
     copies.end()
     assert len(asyncio.all_tasks()) == tasks
+
+
+class Failing(Watcher):
+    def chunk(self, data: bytes) -> None:
+        super().chunk(data)
+        raise KeyError("a bug")
+
+
+async def test_who_fails_is_told_of_once_and_shown_nothing_more() -> None:
+    """The others see everything, and in order; nobody needs to be told."""
+    bad, good, told = Failing(), Watcher(), list[object]()
+    copies = Copies([bad, good], lambda who, error: told.append((who, type(error))))
+    for data in (b"a", b"b"):
+        copies.chunk(data)
+        await asyncio.sleep(0)
+    copies.end()
+    await asyncio.sleep(0)
+    assert (bad.seen, good.seen, told) == ([b"a"], [b"a", b"b", None], [(bad, KeyError)])
+    copies = Copies([Failing()], None)
+    copies.chunk(b"a")
+    await asyncio.sleep(0)
+    copies.end()
+
+
+async def test_observers_need_no_task() -> None:
+    """A task for each would be woken by every event of every stream."""
+    tasks = len(asyncio.all_tasks())
+    copies = Copies([Watcher(), Watcher()], None)
+    copies.chunk(b"a")
+    assert len(asyncio.all_tasks()) == tasks
+    copies.end()
+    await asyncio.sleep(0)

@@ -4,6 +4,8 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from policies.envelope.markers import STEM
 from proxy.dialects.streams import Kind
@@ -73,6 +75,54 @@ def test_a_mark_is_seen_in_every_kind_of_text(key: str) -> None:
     lines = b"".join(json.dumps({key: piece}).encode() + b"\n" for piece in (STEM[:3], STEM[3:]))
     assert watched("ollama_chat", "ndjson", lines).leaks
     assert watched("plain_text_ollama", "ndjson", lines).leaks
+
+
+PIECES = st.lists(
+    st.sampled_from(
+        [
+            STEM,
+            STEM[:6],
+            STEM[6:],
+            STEM[:7],
+            STEM[7:],
+            *STEM,
+            STEM[:-1],
+            "x",
+            '"',
+            "some words " * 99,
+        ]
+    ),
+    max_size=12,
+)
+
+
+@given(PIECES, st.lists(st.integers(0, 16), max_size=40), st.integers(1, 9))
+@settings(max_examples=300, deadline=None)
+def test_a_mark_is_seen_however_its_letters_fall(
+    pieces: list[str], cuts: list[int], together: int
+) -> None:
+    """As if all that is said were joined, though most of it is not looked at."""
+    words, deltas = "".join(pieces), list[str]()
+    for cut in cuts:
+        deltas.append(words[:cut])
+        words = words[cut:]
+    events = [sse(each) for each in text(*deltas, words)]
+    events[1:1] = [sse({"type": "ping", "pong": "M_"})]
+    chunks = [b"".join(events[at : at + together]) for at in range(0, len(events), together)]
+    leaks = STEM in "".join(pieces)
+    assert watched("anthropic_messages", "sse", *chunks).leaks is leaks
+
+
+@pytest.mark.parametrize("between", [1, 40, 4000])
+def test_a_mark_is_seen_across_what_says_nothing(between: int) -> None:
+    """However much of that there is, and whatever was said long ago."""
+    pings = [{"type": "ping"}] * between
+    for said in (STEM[:6], STEM[:7], STEM[:-1], "x" * 99 + STEM[:1]):
+        begun, rest = text("long ago", said), text(STEM[len(said.lstrip("x")) :])
+        assert watched("anthropic_messages", "sse", *map(sse, [*begun, *pings, *rest])).leaks
+        assert watched("anthropic_messages", "sse", sse(*begun, *pings), sse(*rest)).leaks
+        wrong = [*begun, *pings, *text("x"), *rest]
+        assert not watched("anthropic_messages", "sse", *map(sse, wrong)).leaks
 
 
 def test_half_a_mark_is_none() -> None:
