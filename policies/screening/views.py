@@ -41,7 +41,6 @@ _MARKS = re.compile(rb"(?m)^(?:[+-]|[> ] ?)")
 _BESIDE = 512
 """Bytes on each side of a joint that may be a part of what is joined."""
 _BLANK = re.compile(r"[\s,]*")
-_BLANKS = re.compile(rb"\s+")
 _JOINT = re.compile(
     rb"[\"'`][ \t]{0,80}(?:\+[ \t]{0,80}(?:\\?\r?\n[ \t]{0,80})?|"
     rb"\\?\r?\n[ \t]{0,80}(?:\+[ \t]{0,80})?)[\"'`]"

@@ -13,7 +13,6 @@ _DEPTH: Final = 24
 _SIZE: Final = 20_000
 """Most schemas in one result: references that are written out multiply."""
 
-_DEFINITIONS: Final = ("$defs", "definitions")
 Schema = dict[str, object]
 
 
