@@ -10,16 +10,14 @@ from policies.conversation import Conversation
 from policies.decision import Claimed, Decision
 from proxy.dialects import encoding, errors, finals
 from proxy.dialects.anthropic_content import read_message
-from proxy.dialects.beginnings import known, passed
 from proxy.dialects.cutting import Opening, notice_before
 from proxy.dialects.facts import FactStore
-from proxy.dialects.framing import rendered
-from proxy.dialects.glance import glance
+from proxy.dialects.listed import Listed
 from proxy.dialects.notes import Notes, words
 from proxy.dialects.opened import Opened
 from proxy.dialects.placing import Edit, forbidden, joined, note_messages
-from proxy.dialects.view import Reading, view
-from proxy.lazyjson import Document, Insert, Kind, Known, Member, Replace, dump
+from proxy.dialects.view import Reading
+from proxy.lazyjson import Document, Insert, Kind, Member, Replace, dump
 
 _FIELDS = words(
     "model messages max_tokens system tools tool_choice stream metadata stop_sequences temperature "
@@ -38,50 +36,35 @@ _TAKE_SYSTEM = ("opus-4-8", "opus-5", "sonnet-5-5", "haiku-5-5", "fable-5", "myt
 """Parts of the names of models that take system messages in a conversation (wire.md 1.1.4)."""
 
 
-class AnthropicMessages:
+class AnthropicMessages(Listed):
     """The dialect of Claude's own API. `store` remembers facts about messages by their digest."""
 
     name = "anthropic_messages"
     family = "anthropic"
 
+    opening = _OPENING
+
     def __init__(self, store: FactStore | None = None) -> None:
-        self.store = FactStore() if store is None else store
-        self._reading = Reading(
+        reading = Reading(
             self.name, "messages", _FIELDS, read_message, _member, notes=_takes_system
         )
+        super().__init__(reading, store)
 
-    def glance(self, document: Document) -> str:
-        """See `Dialect.glance`."""
-        return glance(document, _FIELDS)
-
-    def known(self, body: bytes) -> Known | None:
-        """See `Dialect.known`."""
-        return known(body, self._reading.list_key, self.store.beginnings)
-
-    def passed(self, document: Document) -> None:
-        """See `Dialect.passed`."""
-        passed(document.root.child(self._reading.list_key), self.store.beginnings)
-
-    def view(self, document: Document) -> Conversation:
-        """See `Dialect.view`."""
-        return view(document, self._reading, self.store)
-
-    def render(
+    def edits(
         self,
         document: Document,
         conversation: Conversation,
         decision: Decision,
         claimed: Claimed,
-    ) -> bytes:
-        """See `Dialect.render`."""
+    ) -> list[Edit]:
+        """See `Listed.edits`."""
         text = decision.policy_text
         edits = _policy_text(document, text) if text else []
         edits += notice_before(decision.cut, "messages", _OPENING)
         edits += note_messages(decision, claimed, "messages")
         if not decision.tool_use:
             edits += forbidden(document, "tools", "tool_choice", {"type": "none"})
-        finished = self.store.finished
-        return rendered(document, conversation, decision, claimed, finished, edits, _OPENING)
+        return edits
 
     def error(
         self, status: int, code: str, message: str, request_id: str, held: str = ""

@@ -9,17 +9,16 @@ from collections.abc import Mapping
 from policies.conversation import Conversation, Form, Origin, ToolCall
 from policies.decision import Claimed, Decision
 from proxy.dialects import encoding, errors, finals
-from proxy.dialects.beginnings import known, passed
 from proxy.dialects.cutting import notice_before
 from proxy.dialects.facts import FactStore
-from proxy.dialects.framing import PLAIN, rendered
-from proxy.dialects.glance import glance
+from proxy.dialects.framing import PLAIN
+from proxy.dialects.listed import Listed
 from proxy.dialects.notes import Notes, json_text, words
 from proxy.dialects.openai_chat import tool_names
 from proxy.dialects.opened import Opened
-from proxy.dialects.placing import note_messages, own_message, reminders
-from proxy.dialects.view import Reading, view
-from proxy.lazyjson import Document, Known, Remove
+from proxy.dialects.placing import Edit, note_messages, own_message, reminders
+from proxy.dialects.view import Reading
+from proxy.lazyjson import Document, Remove
 
 _FIELDS = words(
     "model messages stream format keep_alive tools options think logprobs top_logprobs truncate "
@@ -36,7 +35,7 @@ _ORIGINS: Mapping[str, Origin] = {
 }
 
 
-class OllamaChat:
+class OllamaChat(Listed):
     """Ollama's chat dialect. `store` remembers facts about messages by their digest.
 
     A stream is the default here. Old clients give neither id nor name with a result: the result is
@@ -47,8 +46,7 @@ class OllamaChat:
     family = "ollama"
 
     def __init__(self, store: FactStore | None = None) -> None:
-        self.store = FactStore() if store is None else store
-        self._reading = Reading(
+        reading = Reading(
             self.name,
             "messages",
             _FIELDS,
@@ -58,39 +56,23 @@ class OllamaChat:
             named=True,
             reminds=True,
         )
+        super().__init__(reading, store)
 
-    def glance(self, document: Document) -> str:
-        """See `Dialect.glance`."""
-        return glance(document, _FIELDS)
-
-    def known(self, body: bytes) -> Known | None:
-        """See `Dialect.known`."""
-        return known(body, self._reading.list_key, self.store.beginnings)
-
-    def passed(self, document: Document) -> None:
-        """See `Dialect.passed`."""
-        passed(document.root.child(self._reading.list_key), self.store.beginnings)
-
-    def view(self, document: Document) -> Conversation:
-        """See `Dialect.view`."""
-        return view(document, self._reading, self.store)
-
-    def render(
+    def edits(
         self,
         document: Document,
         conversation: Conversation,
         decision: Decision,
         claimed: Claimed,
-    ) -> bytes:
-        """See `Dialect.render`."""
+    ) -> list[Edit]:
+        """See `Listed.edits`."""
         edits = own_message(document, conversation, "messages", decision.policy_text)
         edits += notice_before(decision.cut, "messages", PLAIN)
         edits += reminders(decision, "messages")
         edits += note_messages(decision, claimed, "messages")
         if not decision.tool_use and document.root.get("tools") is not None:
             edits.append(Remove(("tools",)))  # there is no field that would turn them off
-        finished = self.store.finished
-        return rendered(document, conversation, decision, claimed, finished, edits)
+        return edits
 
     def error(
         self, status: int, code: str, message: str, request_id: str, held: str = ""

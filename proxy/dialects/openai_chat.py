@@ -9,16 +9,15 @@ from collections.abc import Mapping
 from policies.conversation import Conversation, Form, Origin, ToolCall
 from policies.decision import Claimed, Decision
 from proxy.dialects import encoding, errors, finals
-from proxy.dialects.beginnings import known, passed
 from proxy.dialects.cutting import notice_before
 from proxy.dialects.facts import FactStore
-from proxy.dialects.framing import PLAIN, rendered
-from proxy.dialects.glance import glance
+from proxy.dialects.framing import PLAIN
+from proxy.dialects.listed import Listed
 from proxy.dialects.notes import Notes, first, json_text, words
 from proxy.dialects.opened import Fields, Opened
-from proxy.dialects.placing import forbidden, note_messages, own_message, reminders
-from proxy.dialects.view import Reading, view
-from proxy.lazyjson import Document, Known
+from proxy.dialects.placing import Edit, forbidden, note_messages, own_message, reminders
+from proxy.dialects.view import Reading
+from proxy.lazyjson import Document
 
 _FIELDS = words(
     "audio frequency_penalty function_call functions logit_bias logprobs max_completion_tokens "
@@ -67,40 +66,24 @@ _PARTS = {
 }
 
 
-class OpenAIChat:
+class OpenAIChat(Listed):
     """The Chat dialect. `store` remembers facts about messages by their digest."""
 
     name = "openai_chat"
     family = "openai"
 
     def __init__(self, store: FactStore | None = None) -> None:
-        self.store = FactStore() if store is None else store
-        self._reading = Reading(self.name, "messages", _FIELDS, _message, _member, reminds=True)
+        reading = Reading(self.name, "messages", _FIELDS, _message, _member, reminds=True)
+        super().__init__(reading, store)
 
-    def glance(self, document: Document) -> str:
-        """See `Dialect.glance`."""
-        return glance(document, _FIELDS)
-
-    def known(self, body: bytes) -> Known | None:
-        """See `Dialect.known`."""
-        return known(body, self._reading.list_key, self.store.beginnings)
-
-    def passed(self, document: Document) -> None:
-        """See `Dialect.passed`."""
-        passed(document.root.child(self._reading.list_key), self.store.beginnings)
-
-    def view(self, document: Document) -> Conversation:
-        """See `Dialect.view`."""
-        return view(document, self._reading, self.store)
-
-    def render(
+    def edits(
         self,
         document: Document,
         conversation: Conversation,
         decision: Decision,
         claimed: Claimed,
-    ) -> bytes:
-        """See `Dialect.render`."""
+    ) -> list[Edit]:
+        """See `Listed.edits`."""
         edits = own_message(document, conversation, "messages", decision.policy_text)
         edits += notice_before(decision.cut, "messages", PLAIN)
         edits += reminders(decision, "messages")
@@ -108,8 +91,7 @@ class OpenAIChat:
         if not decision.tool_use:
             edits += forbidden(document, "tools", "tool_choice", "none")
             edits += forbidden(document, "functions", "function_call", "none")
-        finished = self.store.finished
-        return rendered(document, conversation, decision, claimed, finished, edits)
+        return edits
 
     def error(
         self, status: int, code: str, message: str, request_id: str, held: str = ""

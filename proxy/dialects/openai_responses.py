@@ -7,19 +7,17 @@ units are framed, nor where a body goes.
 from policies.conversation import Conversation
 from policies.decision import Claimed, Decision
 from proxy.dialects import encoding, errors, finals
-from proxy.dialects.beginnings import known, passed
 from proxy.dialects.cutting import Opening, notice_before
 from proxy.dialects.facts import FactStore
-from proxy.dialects.framing import rendered
-from proxy.dialects.glance import glance
+from proxy.dialects.listed import Listed
 from proxy.dialects.notes import Notes, words
 from proxy.dialects.opened import Opened
 from proxy.dialects.placing import Edit, forbidden, joined, standing
 from proxy.dialects.responses_items import read_item
 from proxy.dialects.responses_parts import tool_names
 from proxy.dialects.runs import leading
-from proxy.dialects.view import Reading, view
-from proxy.lazyjson import Document, Insert, Kind, Known, Member, Replace, dump
+from proxy.dialects.view import Reading
+from proxy.lazyjson import Document, Insert, Kind, Member, Replace, dump
 
 _FIELDS = words(
     "access_programs background background_options client_metadata context_management conversation "
@@ -39,42 +37,26 @@ _HELD_BY_TOOLS = frozenset(
 )
 
 
-class OpenAIResponses:
+class OpenAIResponses(Listed):
     """The Responses dialect. `store` remembers facts about items by their digest."""
 
     name = "openai_responses"
     family = "openai"
 
+    opening = _OPENING
+
     def __init__(self, store: FactStore | None = None) -> None:
-        self.store = FactStore() if store is None else store
-        self._reading = Reading(
-            self.name, "input", _FIELDS, read_item, _member, plain=True, reminds=True
-        )
+        reading = Reading(self.name, "input", _FIELDS, read_item, _member, plain=True, reminds=True)
+        super().__init__(reading, store)
 
-    def glance(self, document: Document) -> str:
-        """See `Dialect.glance`."""
-        return glance(document, _FIELDS)
-
-    def known(self, body: bytes) -> Known | None:
-        """See `Dialect.known`."""
-        return known(body, self._reading.list_key, self.store.beginnings)
-
-    def passed(self, document: Document) -> None:
-        """See `Dialect.passed`."""
-        passed(document.root.child(self._reading.list_key), self.store.beginnings)
-
-    def view(self, document: Document) -> Conversation:
-        """See `Dialect.view`."""
-        return view(document, self._reading, self.store)
-
-    def render(
+    def edits(
         self,
         document: Document,
         conversation: Conversation,
         decision: Decision,
         claimed: Claimed,
-    ) -> bytes:
-        """See `Dialect.render`."""
+    ) -> list[Edit]:
+        """See `Listed.edits`."""
         text = decision.policy_text
         edits = _policy_text(document, conversation, text) if text else []
         edits += notice_before(decision.cut, "input", _OPENING)
@@ -82,8 +64,7 @@ class OpenAIResponses:
         edits += _notes(decision, claimed)
         if not decision.tool_use and conversation.tools:
             edits += forbidden(document, "", "tool_choice", "none")
-        finished = self.store.finished
-        return rendered(document, conversation, decision, claimed, finished, edits, _OPENING)
+        return edits
 
     def error(
         self, status: int, code: str, message: str, request_id: str, held: str = ""
