@@ -13,12 +13,14 @@ English; below are Finnish with 0.99 and Swahili with 0.85. Smaller vocabularies
 and code.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from typing import Final
+
+import msgspec
 
 from policies.screening.engine import linear
 from proxy.lazyjson import dump
-from proxy.local.talk import Said, Talk
+from proxy.local.talk import Talk
 
 PICTURE: Final = 2_048
 """For a picture, whatever its size; local models take 256 to 1,600 for an ordinary one."""
@@ -38,31 +40,42 @@ _FAR: Final = bytes(range(0xF0, 0xF5))
 
 def tokens(talk: Talk) -> int:
     """How many tokens the request takes at most; pictures are counted flat."""
-    found = sum(_message(said) for said in talk.messages)
+    calls = [call for said in talk.messages for call in said.calls]
+    parts = len(talk.messages) + len(calls) + len(talk.tools)
+    pictures = sum(len(said.images) for said in talk.messages)
+    # All of it in one piece: a long history is many short texts.
+    texts = "\n".join(_texts(talk)).encode(errors="surrogatepass")
+    values = [talk.form, *(tool.parameters for tool in talk.tools)]
+    values += [call.arguments for call in calls]
+    found = _thirds(texts) + _thirds(written(values))
+    return _OPENING + _MESSAGE * parts + PICTURE * pictures - (-found // 3)
+
+
+def written(value: object) -> bytes:
+    """Compact JSON, as `lazyjson.dump` writes it."""
+    try:
+        return msgspec.json.encode(value)
+    except (UnicodeEncodeError, OverflowError):
+        return dump(value)  # half a surrogate pair, a number of twenty digits: slower, but it can
+
+
+def _texts(talk: Talk) -> Iterator[str]:
+    for said in talk.messages:
+        yield said.text
+        yield said.thinking
+        yield said.tool
+        for call in said.calls:
+            yield call.id
+            yield call.name
     for tool in talk.tools:
-        written = dump(tool.parameters).decode()
-        found += _MESSAGE + _texts((tool.name, tool.description, written))
-    if talk.form is not None:
-        found += _texts((dump(talk.form).decode(),))
-    return _OPENING + found
+        yield tool.name
+        yield tool.description
 
 
-def _message(said: Said) -> int:
-    found = _MESSAGE + _texts((said.text, said.thinking, said.tool))
-    for call in said.calls:
-        found += _MESSAGE + _texts((call.id, call.name, dump(call.arguments).decode()))
-    return found + PICTURE * len(said.images)
-
-
-def _texts(texts: Iterable[str]) -> int:
-    return sum(_of(text.encode(errors="surrogatepass")) for text in texts if text)
-
-
-def _of(raw: bytes) -> int:
+def _thirds(raw: bytes) -> int:
     digits, plain, far = (_count(raw, some) for some in (_DIGITS, _PLAIN, _FAR))
     thirds = 4 * digits + plain + 2 * (len(raw) - digits - plain) + 4 * far
-    thirds += sum(map(len, _RUN.findall(raw)))
-    return -(-thirds // 3)
+    return thirds + sum(map(len, _RUN.findall(raw)))
 
 
 def _count(raw: bytes, some: bytes) -> int:

@@ -95,7 +95,8 @@ class Home:
                 return "tools"
             if "vision" not in told.capabilities and any(each.images for each in said.messages):
                 return "images"
-            await self._body(asked, said, told)
+            size = await self._apart.run(len(asked.body), tokens, said)
+            await self._body(asked, said, told, size)
         except TimeoutError:
             return DOWN
         except Refused as no:
@@ -126,11 +127,12 @@ class Home:
 
     async def _translated(self, asked: Asked, stand_up: Callable[[], None]) -> Answer:
         said = await self._apart.run(len(asked.body), talk, asked.dialect.name, asked.body)
+        size = await self._apart.run(len(asked.body), tokens, said)
         upstream = asked.upstream
 
         async def send() -> Answer:
             told = await self._outbound.told(upstream, upstream.model)
-            body = await self._body(asked, said, told)
+            body = await self._body(asked, said, told, size)
             return await ask(self._outbound, asked, CHAT, _JSON, body)
 
         writes = writer(
@@ -155,8 +157,7 @@ class Home:
         begun = False
         try:
             if not asked.stream:
-                return made_here(writes.headers, await telling.whole(tokens(said)))
-            size = await self._apart.run(len(asked.body), tokens, said)
+                return made_here(writes.headers, await telling.whole(size))
             await telling.held()
             begun = True
         finally:
@@ -166,10 +167,12 @@ class Home:
         chunks = telling.chunks(size)
         return Answer(200, [*writes.headers.items()], chunks, stream=kind, close=close)
 
-    async def _body(self, asked: Asked, said: Talk, told: Model) -> bytes:
-        """What Ollama is asked with."""
-        model, ceiling, size = asked.upstream.model, asked.max_context, len(asked.body)
-        return await self._apart.run(size, chat, said, model=model, told=told, ceiling=ceiling)
+    async def _body(self, asked: Asked, said: Talk, told: Model, size: int) -> bytes:
+        """What Ollama is asked with. `size`: tokens."""
+        model, ceiling = asked.upstream.model, asked.max_context
+        return await self._apart.run(
+            len(asked.body), chat, said, model=model, told=told, ceiling=ceiling, size=size
+        )
 
     async def _straight(self, asked: Asked, stand_up: Callable[[], None]) -> Answer:
         document = await self._apart.run(len(asked.body), read, asked.body)

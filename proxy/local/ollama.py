@@ -11,10 +11,9 @@ import msgspec
 from msgspec import Struct
 
 from proxy.errors import Refused
-from proxy.lazyjson import dump
 from proxy.local.asked import phrases
 from proxy.local.asked.shapes import Members, count, joined, listed, members, word
-from proxy.local.estimate import tokens
+from proxy.local.estimate import tokens, written
 from proxy.local.talk import Call, Said, Talk, Tool
 
 ANSWER: Final = 8_192
@@ -76,14 +75,18 @@ def chat(
     model: str,
     told: Model,
     ceiling: int,
+    size: int | None = None,
     keep_alive: str | int | None = None,
 ) -> bytes:
     """The body that asks `model`; the server streams. `ceiling`: most tokens of context that the
-    owner allows; `keep_alive` as Ollama takes it, None: the server's own.
+    owner allows; `size`: what `tokens` says of the talk, if it was asked; `keep_alive` as Ollama
+    takes it, None: the server's own.
 
     Raises `Refused("home-context-too-small")` where talk and answer do not fit."""
-    talk = _able(talk, told)
-    size, room = _sized(talk, model, told, ceiling)
+    whole, talk = talk, _able(talk, told)
+    if size is None or talk.messages is not whole.messages or talk.tools is not whole.tools:
+        size = tokens(talk)
+    size, room = _sized(talk, size, model, told, ceiling)
     body: dict[str, object] = {
         "model": model,
         "messages": [_message(said) for said in talk.messages],
@@ -101,20 +104,14 @@ def chat(
         body["think"] = talk.think
     if keep_alive is not None:
         body["keep_alive"] = keep_alive
-    return _written(body)
-
-
-def _written(body: object) -> bytes:
-    try:
-        return msgspec.json.encode(body)
-    except (UnicodeEncodeError, OverflowError):
-        return dump(body)  # half a surrogate pair, a number of twenty digits: slower, but it can
+    return written(body)
 
 
 def _able(talk: Talk, told: Model) -> Talk:
     """What of the talk this model can be given; the rest would be a 400."""
     tools = "tools" in told.capabilities
-    seen = talk.messages if "vision" in told.capabilities else tuple(map(_unseen, talk.messages))
+    blind = "vision" not in told.capabilities and any(said.images for said in talk.messages)
+    seen = tuple(map(_unseen, talk.messages)) if blind else talk.messages
     return msgspec.structs.replace(
         talk,
         messages=seen,
@@ -143,10 +140,9 @@ def _think(asked: bool | str | None, told: Model) -> bool | str | None:
     return [levels[0], *(level for level in levels if _LEVELS.index(level) <= most)][-1]
 
 
-def _sized(talk: Talk, model: str, told: Model, ceiling: int) -> tuple[int, int]:
-    """`num_ctx` and `num_predict`."""
+def _sized(talk: Talk, needed: int, model: str, told: Model, ceiling: int) -> tuple[int, int]:
+    """`num_ctx` and `num_predict`. `needed`: tokens of the talk."""
     most = min(told.context or ceiling, ceiling)
-    needed = tokens(talk)
     asked = talk.options.get("num_predict")
     wanted = int(asked) if isinstance(asked, (int, float)) and asked > 0 else ANSWER
     least = needed + min(wanted, LEAST)

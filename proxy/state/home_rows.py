@@ -22,26 +22,35 @@ TABLE = (
 )
 
 _CHUNK = 500
+_DAY = 86_400
 
 
-def mark(connection: sqlite3.Connection, digests: Sequence[bytes], session: str, now: int) -> None:
-    """Write the marks of a session; those that are there count as seen now."""
+def mark(connection: sqlite3.Connection, digests: Sequence[bytes], session: str, now: int) -> int:
+    """Write the marks of a session; those that are there count as seen now. How many were given."""
     connection.executemany(
         "INSERT INTO home (digest, session, seen) VALUES (?, ?, ?)"
         " ON CONFLICT (digest, session) DO UPDATE SET seen = excluded.seen",
         [(digest, session, now) for digest in digests],
     )
+    return len(digests)
 
 
-def marked(connection: sqlite3.Connection, digests: Sequence[bytes]) -> frozenset[bytes]:
-    """Those of `digests` that are marked for any session."""
+def marked(
+    connection: sqlite3.Connection, digests: Sequence[bytes], now: int
+) -> tuple[frozenset[bytes], tuple[bytes, ...]]:
+    """Those of `digests` that are marked for any session, and those of them that have not counted
+    as seen for a day."""
     found: set[bytes] = set()
+    stale: set[bytes] = set()
     for start in range(0, len(digests), _CHUNK):
         chunk = digests[start : start + _CHUNK]
         holes = ",".join("?" * len(chunk))
-        query = f"SELECT digest FROM home WHERE digest IN ({holes})"  # noqa: S608 - no values in it
-        found.update(digest for (digest,) in connection.execute(query, chunk))
-    return frozenset(found)
+        query = f"SELECT digest, seen FROM home WHERE digest IN ({holes})"  # noqa: S608 - no values
+        for digest, seen in connection.execute(query, chunk):
+            found.add(digest)
+            if seen < now - _DAY:
+                stale.add(digest)
+    return frozenset(found), tuple(stale)
 
 
 def present(connection: sqlite3.Connection) -> bool:
@@ -50,10 +59,11 @@ def present(connection: sqlite3.Connection) -> bool:
 
 
 def touch(connection: sqlite3.Connection, digests: Sequence[bytes], now: int) -> None:
-    """Count the marks as seen now, where that is not known to the day."""
+    """Count the marks as seen now, where that is not known to the day: nobody writes for a mark
+    that is found with every request."""
     connection.executemany(
         "UPDATE home SET seen = ? WHERE digest = ? AND seen < ?",
-        [(now, digest, now - 86_400) for digest in digests],
+        [(now, digest, now - _DAY) for digest in digests],
     )
 
 

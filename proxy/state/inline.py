@@ -41,12 +41,13 @@ class Inline:
         self._closed = False
 
     def attempt(self, work: Callable[[sqlite3.Connection], Result]) -> Result | None:
-        """The result of `work` in a transaction of its own, once that has been committed; None
-        where that could not be done at once, and then nothing has been written."""
+        """The result of `work`, never None, in a transaction of its own, once that has been
+        committed; None where that could not be done at once, and then nothing has been written."""
         return self._tried(self._transact, work)
 
     def look(self, work: Callable[[sqlite3.Connection], Result]) -> Result | None:
-        """The result of `work`, which only reads; None where that could not be done at once."""
+        """The result of `work`, which only reads, never None; None where that could not be done at
+        once."""
         return self._tried(self._looked, work)
 
     def _tried(

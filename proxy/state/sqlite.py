@@ -40,6 +40,10 @@ FEW = 32
 """Rows up to which a claim, or a look for them, may be done on the loop: it takes a fifth of a
 millisecond."""
 
+MARKS = 256
+"""Marks that may be looked for there. Hardly one of them is found, and then there is no row to
+read: it takes half a millisecond, no longer than the way to a thread and back."""
+
 PUT_BACK = 250
 """Writes after which the log is put back into the file: some four pages each."""
 
@@ -110,13 +114,16 @@ class SqliteStore:
 
     async def mark(self, digests: Sequence[bytes], session: str) -> None:
         now = int(self._clock())
-        await self._write(lambda db: home_rows.mark(db, digests, session, now))
+        few = len(digests) <= FEW
+        await self._write(lambda db: home_rows.mark(db, digests, session, now), few=few)
 
     async def marked(self, digests: Sequence[bytes]) -> frozenset[bytes]:
-        found = await self._look(lambda db: home_rows.marked(db, digests), few=len(digests) <= FEW)
-        if found:
-            now = int(self._clock())
-            self._writer.post(lambda db: home_rows.touch(db, tuple(found), now))
+        now = int(self._clock())
+        found, stale = await self._look(
+            lambda db: home_rows.marked(db, digests, now), few=len(digests) <= MARKS
+        )
+        if stale:
+            self._writer.post(lambda db: home_rows.touch(db, stale, now))
         return found
 
     async def marks(self) -> bool:

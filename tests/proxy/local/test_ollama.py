@@ -41,6 +41,15 @@ def test_the_model_that_is_there_is_asked_for_a_stream_and_nothing_is_dropped() 
     assert not {"tools", "format", "think", "keep_alive"} & set(body)
 
 
+def test_a_size_that_is_known_is_not_worked_out_again() -> None:
+    """But where the model cannot be given all of the talk, that takes less."""
+    talk = long(20_000, tools=(Tool("a", "word " * 8_000, {}),))
+    assert sent(talk, size=50)["options"]["num_ctx"] < 20_000
+    assert sent(talk, PLAIN, size=tokens(talk)) == sent(talk, PLAIN)
+    seen = Talk("m", True, (Said("user", "hi", images=("AAAA",) * 20),))
+    assert sent(seen, PLAIN, size=tokens(seen)) == sent(seen, PLAIN)
+
+
 def test_a_whole_loop_as_ollama_takes_it() -> None:
     """Calls with an index and arguments as an object; results with the name of their tool."""
     talk = Talk(

@@ -16,7 +16,7 @@ from policies.decision import FrameRow
 from proxy.state import sqlite as sqlite_module
 from proxy.state.base import StateError
 from proxy.state.inline import REST, SLOW, Inline
-from proxy.state.sqlite import FEW, PUT_BACK, SqliteStore
+from proxy.state.sqlite import FEW, MARKS, PUT_BACK, SqliteStore
 
 ROW = FrameRow("ab" * 16, "read", intro=True)
 OTHER = FrameRow("cd" * 16, "read", intro=False)
@@ -210,6 +210,30 @@ async def test_a_small_claim_needs_no_thread(path: Path, monkeypatch: pytest.Mon
     assert (await store.take("key", 1.0, 5, 1)).ok
     with pytest.raises(AssertionError, match="by the thread"):
         await store.claim([(digest(number), ROW) for number in range(FEW + 1)])
+    monkeypatch.undo()
+    await store.close()
+
+
+async def test_a_few_marks_need_no_thread(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are written once and found without it, and nobody writes that they were found the same
+    day; many are left to it."""
+    store: Any = SqliteStore(path)
+    unhurried(store)
+    few = [digest(number) for number in range(FEW)]
+
+    def never(work: object) -> NoReturn:
+        raise AssertionError("by the thread")
+
+    for name in ("call", "post"):
+        monkeypatch.setattr(store._writer, name, never)
+    monkeypatch.setattr(store._reader, "call", never)
+    await store.mark(few, "s")
+    asked = [digest(number) for number in range(MARKS)]
+    assert await store.marked(asked) == set(few)
+    with pytest.raises(AssertionError, match="by the thread"):
+        await store.mark([*few, digest(99)], "s")
+    with pytest.raises(AssertionError, match="by the thread"):
+        await store.marked([*asked, digest(9_999)])
     monkeypatch.undo()
     await store.close()
 
