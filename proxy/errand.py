@@ -12,9 +12,8 @@ from msgspec.structs import replace
 from policies.conversation import Conversation, Piece
 from policies.decision import Decision, Leg
 from policies.prove import Cleared, nothing_to_prove, unread
-from policies.refused_calls import denied
 from proxy import around
-from proxy.answer import Answer, Observer
+from proxy.answer import Answer
 from proxy.config import Config, UpstreamSettings
 from proxy.dialects import ALL, Dialect
 from proxy.door import Admitted, Door
@@ -24,14 +23,14 @@ from proxy.errors import Refused
 from proxy.journal import Line
 from proxy.lazyjson import Document
 from proxy.local.home import DOWN
-from proxy.outgoing import Outgoing, Request, Workshop
+from proxy.outgoing import Request, Workshop
 from proxy.owner import Case, Owner
 from proxy.relayed import Listener, Relayed
 from proxy.routes import Chosen, choose
 from proxy.stay import Hearth, Stay
 from proxy.turns import Turns
-from proxy.undeclared import drop_undeclared_call
 from proxy.upstream import Outbound
+from proxy.watched import watched
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +132,8 @@ class Errand(Struct, frozen=True, eq=False):
         if lacks and lacks != DOWN:
             await self.house.owner.escalated(self.case, lacks)
         parcel = outgoing.cleared or outgoing.body or b""
-        answer = self._filtered(await self._send(upstream, parcel, model), outgoing, dialect)
-        observers = self._observers(upstream, document, answer)
-        return replace(answer, observers=observers) if observers else answer
+        answer = await self._send(upstream, parcel, model)
+        return self._watched(answer, upstream, document, dialect)
 
     @property
     def _asks_model(self) -> bool:
@@ -162,37 +160,22 @@ class Errand(Struct, frozen=True, eq=False):
         await self._stay().sift(conversation)
         return frozenset()
 
-    def _observers(
-        self, upstream: UpstreamSettings, document: Document, answer: Answer
-    ) -> tuple[Observer, ...]:
-        if self.case.conversation is None:
-            return ()
-        observers: list[Observer] = []
+    def _watched(
+        self, answer: Answer, upstream: UpstreamSettings, document: Document, dialect: Dialect
+    ) -> Answer:
         if upstream.leg is Leg.CLOUD and _gives_ids(self.case.conversation):
-            observers.append(Listener(self.house.relayed.by(upstream.name)))
-        if self._asks_model:
-            rules = self.house.config.policies.refusals
-            tools = document.root.get("tools")
-            observers += self.house.owner.listen(self.case, answer, tools, rules)
-        return tuple(observers)
-
-    def _filtered(self, answer: Answer, outgoing: Outgoing, dialect: Dialect) -> Answer:
-        """The answer of a model, with the filters that the owner has asked for."""
-        seen = outgoing.conversation
-        wanted = self.house.config.policies.answers.drop_undeclared_calls
-        if not (wanted and self._asks_model and seen is not None and answer.status == 200):
+            listener = Listener(self.house.relayed.by(upstream.name))
+            answer = replace(answer, observers=(listener,))
+        if not self._asks_model:
             return answer
-        if seen.held:  # more tools may be declared where nobody here has looked
-            return answer
-
-        def dropped(tool: str) -> None:
-            self.line.dropped()
-            self.house.owner.dropped(self.case, tool, denied=tool in seen.tools)
-
-        rules, stream = self.house.config.policies.refusals, bool(answer.stream)
-        declared = frozenset(tool for tool in seen.tools if not denied(tool, rules))
-        dropping = drop_undeclared_call(dialect, declared, stream=stream, told=dropped)
-        return replace(answer, filters=(dropping,))
+        return watched(
+            answer,
+            owner=self.house.owner,
+            case=self.case,
+            policies=self.house.config.policies,
+            document=document,
+            dialect=dialect,
+        )
 
     async def _bare(self) -> Answer:
         """No body comes with it; headers, ids and the query are read all the same."""

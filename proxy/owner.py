@@ -186,6 +186,13 @@ class Owner:
         facts = {"tool": tool, "why": "denied" if denied else "undeclared"}
         self._event(case, Event(REFUSED_CALL, facts=facts), (tool,))
 
+    def lost(self, case: Case, tool: str, *, declared: bool) -> None:
+        """A call of a model at home became text, as no client could carry it out; observers have
+        not seen it. `declared`: there is such a tool, and it takes no such arguments."""
+        kind = "arguments-invalid" if declared else REFUSED_CALL
+        facts = {"tool": tool, "why": "not as declared" if declared else "undeclared"}
+        self._event(case, Event(kind, facts=facts), (tool,))
+
     def deaf(self, observer: Observer, error: BaseException) -> None:
         """An observer has failed; the answer goes on."""
         self.recorder.count("observer-failed")

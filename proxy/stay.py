@@ -12,6 +12,7 @@ from typing import Final, TypeVar
 
 from policies.conversation import Conversation
 from policies.decision import Decision, Leg
+from policies.happenings import tainted
 from policies.wording import at_home
 from proxy.answer import Answer
 from proxy.config import Config, UpstreamSettings
@@ -24,10 +25,12 @@ from proxy.home_only import HomeOnly, outputs
 from proxy.lazyjson import Document
 from proxy.local.asking import Asked
 from proxy.local.home import DOWN, Home
+from proxy.local.spoken import Lost
 from proxy.outgoing import Met, Outgoing, Request, Workshop, look
 from proxy.owner import Case, Owner
 from proxy.refusals import said
 from proxy.state.base import StateError
+from proxy.watched import watched
 
 T = TypeVar("T")
 
@@ -104,7 +107,7 @@ class Stay:
         marks, client, again = self.hearth.marks, self.admitted.client, no.code == "home-only"
         await _kept(marks.hold(client, self._session, talk, repeats=again))
         asked = self._asked(upstream, document, dialect, body, talk, no)
-        return await self.hearth.home.answer(asked)
+        return self._watched(await self.hearth.home.answer(asked), document, dialect)
 
     async def sift(self, conversation: Conversation) -> frozenset[int]:
         """Which messages of a conversation were given at home. Raises `Refused("home-only")` for
@@ -166,6 +169,8 @@ class Stay:
         body, home = outgoing.body or document.body, self.hearth.home
         if not self._asks_model:
             return await home.count(dialect, body)
+        # What its answer does is told before the decision is, which may be another one's.
+        self.case.tainted = tainted(talk, outgoing.decision, self.config.policies)
         asked = self._asked(upstream, document, dialect, body, talk, None)
         if lacks := await home.lacks(asked):
             return lacks
@@ -181,7 +186,17 @@ class Stay:
         finally:
             if not heeded:  # the client has left, and nobody relays it
                 answer.close()
-        return answer
+        return self._watched(answer, document, dialect)
+
+    def _watched(self, answer: Answer, document: Document, dialect: Dialect) -> Answer:
+        return watched(
+            answer,
+            owner=self.owner,
+            case=self.case,
+            policies=self.config.policies,
+            document=document,
+            dialect=dialect,
+        )
 
     async def _heed(self, decision: Decision, no: Refused | None) -> None:
         """Write down what was decided about a request that stays; `no`: why it has to."""
@@ -191,8 +206,9 @@ class Stay:
         if first:
             line.decided(decision)
         line.know(frames=len(decision.frames))
-        if no is not None and decision.final is None and not decision.stops:
-            line.know(notice=no.code)
+        ended = decision.stops if decision.final is None else decision.final.code
+        # What ends a turn is said before why it ends here.
+        line.know(notice=ended or (no.code if no is not None else ""))
 
     async def _prepared(
         self,
@@ -250,8 +266,14 @@ class Stay:
             config.fallback.max_context,
             config.timeouts.home_first_byte,
             told,
-            line.written_out,
+            self._lost,
         )
+
+    def _lost(self, calls: Sequence[Lost]) -> None:
+        """Calls that the model has made became text, as no client could carry them out."""
+        self.case.line.written_out(len(calls))
+        for call in calls:
+            self.owner.lost(self.case, call.name, declared=call.declared)
 
     @property
     def _session(self) -> str:

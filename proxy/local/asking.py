@@ -13,6 +13,7 @@ from proxy.config import UpstreamSettings
 from proxy.dialects import Dialect
 from proxy.failures import gone
 from proxy.lazyjson import Document
+from proxy.local.spoken import Lost
 from proxy.upstream import Outbound
 
 HOLD: Final = 4.0
@@ -30,7 +31,7 @@ class Asked(Struct, frozen=True, eq=False):
     client sent it, which names `model`, and wants a `stream` or not. `path` and `headers`: for a
     server that speaks the client's dialect. `key`: letters and digits for ids; `now`: Unix time in
     seconds; `explain`: words that stand before the answer, or none. `max_context`: tokens.
-    `first_byte`: seconds. `told`: who remembers what is said; `lost`: told how many calls became
+    `first_byte`: seconds. `told`: who remembers what is said; `lost`: told which calls became
     text, as no client could carry them out."""
 
     upstream: UpstreamSettings
@@ -47,7 +48,7 @@ class Asked(Struct, frozen=True, eq=False):
     max_context: int
     first_byte: float
     told: Told
-    lost: Callable[[int], None]
+    lost: Callable[[Sequence[Lost]], None]
 
     def __repr__(self) -> str:
         return f"<Asked of {self.upstream.name}>"  # what is in it is in no repr

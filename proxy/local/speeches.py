@@ -3,19 +3,19 @@
 Owns the answer of the server from the question to its end. It must not know the client's dialect.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Self
 
 from proxy.answer import Answer
 from proxy.errors import Refused
 from proxy.local.heard import Heard
-from proxy.local.spoken import checked
+from proxy.local.spoken import Lost, checked
 from proxy.local.talk import Named, Speech
 
 
 class Speeches:
     """An iterator over what is said, some at a time; the server is asked with the first. `ask`
-    gives its answer; `names`: tools that may be called; `lost`: told how many calls became text;
+    gives its answer; `names`: tools that may be called; `lost`: told which calls became text;
     `upstream`: the name of the server; `elsewhere`: told when the model turns out to run on another
     one. Raises `Refused`."""
 
@@ -23,7 +23,7 @@ class Speeches:
         self,
         ask: Callable[[], Awaitable[Answer]],
         names: Mapping[str, Named],
-        lost: Callable[[int], None],
+        lost: Callable[[Sequence[Lost]], None],
         upstream: str,
         elsewhere: Callable[[], None],
     ) -> None:
@@ -71,6 +71,6 @@ class Speeches:
 
     def _checked(self, said: tuple[Speech, ...]) -> tuple[Speech, ...]:
         what = checked(said, self._names)
-        if what.written_out:
-            self._lost(what.written_out)
+        if what.lost:
+            self._lost(what.lost)
         return what.speech

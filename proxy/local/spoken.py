@@ -12,24 +12,36 @@ from proxy.lazyjson import dump
 from proxy.local.talk import Called, Named, Speech, Text
 
 
+class Lost(Struct, frozen=True):
+    """A call that became text: its tool, as the model has it, and whether there is such a one, so
+    that it is what the call gave it that cannot be carried out."""
+
+    name: str
+    declared: bool
+
+
 class Checked(Struct, frozen=True):
-    """What may be said. `written_out`: how many calls became text."""
+    """What may be said, and the calls that became text."""
 
     speech: tuple[Speech, ...]
-    written_out: int = 0
+    lost: tuple[Lost, ...] = ()
 
 
 def checked(speech: Iterable[Speech], names: Mapping[str, Named]) -> Checked:
     """`speech` in which every call that is left names one of `names`, has an object for arguments,
     and one string for its `input` where the tool is a custom one. Other calls become text."""
-    before = tuple(speech)
-    after = tuple(_written_out(said) if _is_lost(said, names) else said for said in before)
-    return Checked(after, sum(old is not new for old, new in zip(before, after, strict=True)))
+    told: list[Speech] = []
+    lost: list[Lost] = []
+    for said in speech:
+        if isinstance(said, Called) and _is_lost(said, names):
+            lost.append(Lost(said.name, said.name in names))
+            told.append(_written_out(said))
+        else:
+            told.append(said)
+    return Checked(tuple(told), tuple(lost))
 
 
-def _is_lost(said: Speech, names: Mapping[str, Named]) -> bool:
-    if not isinstance(said, Called):
-        return False
+def _is_lost(said: Called, names: Mapping[str, Named]) -> bool:
     named = names.get(said.name)
     # SECURITY: a client carries out what it is asked for; half an object is not what was meant.
     if named is None or said.unread:
@@ -37,8 +49,7 @@ def _is_lost(said: Speech, names: Mapping[str, Named]) -> bool:
     return named.sort == "custom" and not isinstance(said.arguments.get("input"), str)
 
 
-def _written_out(said: Speech) -> Text:
+def _written_out(said: Called) -> Text:
     """On a line of its own, as the text before it may not have ended one."""
-    assert isinstance(said, Called)
     arguments = said.unread or dump(said.arguments).decode()
     return Text(f"\n[no such call can be made: {said.name}({arguments})]\n")

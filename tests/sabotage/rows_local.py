@@ -1,7 +1,7 @@
 """Lines of defence in what a model at home says: how each is broken, and what must then fail."""
 
 from tests.sabotage.breaking import Cut
-from tests.sabotage.row import line
+from tests.sabotage.row import line, named
 
 MARKS, MARKED = "proxy/home_only.py", "proxy/test_home_only.py"
 
@@ -45,6 +45,28 @@ ROWS = (
             'raise Refused("home-only") from error',
             'return type("Held", (), {"stays": False, "marked": False, "messages": frozenset()})()',
         ),
+    ),
+    named(
+        "nobody listens at home",
+        "proxy/stay.py",
+        "scenes/test_home_heard.py::test_a_denied_tool_is_taken_out_of_an_answer_from_home",
+        Cut(
+            "return self._watched(await self.hearth.home.answer(asked), document, dialect)",
+            "return await self.hearth.home.answer(asked)",
+        ),
+        dialect="openai_chat",
+        stream=True,
+        prefer="cloud",
+    ),
+    named(
+        "calls that home writes out are not counted",
+        "proxy/stay.py",
+        "scenes/test_home_heard.py"
+        "::test_calls_that_nobody_declared_are_a_security_signal_at_home_too",
+        Cut("self.owner.lost(self.case, call.name, declared=call.declared)", "pass"),
+        dialect="openai_chat",
+        stream=False,
+        prefer="cloud",
     ),
     line(
         "proxy/stay.py",

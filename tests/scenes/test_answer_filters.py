@@ -8,7 +8,7 @@ import pytest
 
 from policies.decision import Leg
 from policies.settings import Answers
-from proxy import errand, filtering
+from proxy import filtering, watched
 from proxy.config import Config
 from proxy.demo.upstream import Recorded, Reply
 from proxy.dialects import ALL, Dialect
@@ -96,7 +96,7 @@ async def test_a_call_that_is_held_keeps_its_client(
 ) -> None:
     """The text is there, signs of life follow, then the call; every byte of the stream is there."""
     monkeypatch.setattr(filtering, "QUIET", 0.02)
-    monkeypatch.setattr(errand, "drop_undeclared_call", holding(0.1))
+    monkeypatch.setattr(watched, "drop_undeclared_call", holding(0.1))
     data, sign = raw(dialect, "mixed"), ALL[dialect].keep_alive()
     async with staged(streaming(dialect, data), change=dropping) as stage:
         answer = await stage.post(PATHS[dialect], asking(dialect))

@@ -7,6 +7,7 @@ import pytest
 from proxy.answer import Answer
 from proxy.errors import Refused
 from proxy.local.speeches import Speeches
+from proxy.local.spoken import Lost
 from proxy.local.talk import Called, Ended, Named, Text
 from tests.scenes.hearth import lines
 
@@ -19,8 +20,8 @@ class Server:
     def __init__(self, *chunks: bytes, refuses: str = "") -> None:
         self.chunks, self.refuses = chunks, refuses
         self.asked = self.closed = self.doubts = 0
-        self.lost: list[int] = []
-        self.speeches = Speeches(self.ask, NAMES, self.lost.append, "home", self._doubt)
+        self.lost: list[Lost] = []
+        self.speeches = Speeches(self.ask, NAMES, self.lost.extend, "home", self._doubt)
 
     async def ask(self) -> Answer:
         self.asked += 1
@@ -56,7 +57,7 @@ async def test_calls_that_nobody_could_carry_out_are_counted() -> None:
     said = [each async for some in server.speeches for each in some]
     assert said[0] == Called("read", {})
     assert isinstance(said[1], Text)
-    assert server.lost == [1]
+    assert server.lost == [Lost("rm", False)]
 
 
 @pytest.mark.parametrize(

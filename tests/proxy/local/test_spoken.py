@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from proxy.local.spoken import checked
+from proxy.local.spoken import Lost, checked
 from proxy.local.talk import Called, Ended, Named, Text, Thinking
 
 NAMES = {"read": Named("read"), "crm__find": Named("find", "function", "crm"), "sh": Named("sh")}
@@ -28,7 +28,7 @@ def test_what_can_be_carried_out_stays_as_it_is(said: Any) -> None:
     both = checked((said, Ended()), NAMES)
     assert both.speech == (said, Ended())
     assert both.speech[0] is said
-    assert both.written_out == 0
+    assert both.lost == ()
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,8 @@ def test_what_can_be_carried_out_stays_as_it_is(said: Any) -> None:
     ],
 )
 def test_what_cannot_becomes_text(said: Called, told: str) -> None:
-    """With all that the model said, so that it is not lost, on a line of its own; counted."""
+    """With all that the model said, so that it is not lost, on a line of its own; and told, with
+    whether its tool is there at all."""
     both = checked((Text("a"), said, Called("sh", {})), NAMES)
     assert both.speech[0] == Text("a")
     assert both.speech[2] == Called("sh", {})
@@ -53,9 +54,9 @@ def test_what_cannot_becomes_text(said: Called, told: str) -> None:
     text = written.text
     assert told in text
     assert (text[0], text[-1]) == ("\n", "\n")
-    assert both.written_out == 1
+    assert both.lost == (Lost(said.name, said.name in NAMES),)
 
 
 def test_each_one_is_counted() -> None:
     """A model that repeats itself is told of as often."""
-    assert checked([Called("no", {})] * 3, NAMES).written_out == 3
+    assert checked([Called("no", {})] * 3, NAMES).lost == (Lost("no", False),) * 3

@@ -1,0 +1,78 @@
+"""Loops end at home as they do before a cloud: told, answered without tools, then by no model."""
+
+import json
+from typing import Any
+
+import pytest
+
+from proxy.demo.files import nsec
+from tests.scenes import bodies
+from tests.scenes.bodies import PATHS
+from tests.scenes.hearth import SAID, Home, at_home
+from tests.scenes.test_fallback import text_of
+from tests.scenes.test_loops import with_limits
+from tests.scenes.turns import TURNS, one
+
+DIALECTS = pytest.mark.parametrize("dialect", PATHS)
+STREAMS = pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
+WAYS = pytest.mark.parametrize("prefer", ["cloud", "local"])
+
+
+def rounds(dialect: str, count: int, prefer: str, *, stream: bool) -> dict[str, Any]:
+    """A turn that goes round, which home answers: it may not leave, or home is preferred."""
+    found = f"the same {nsec() if prefer == 'cloud' else ''}"
+    body: dict[str, Any] = TURNS[dialect]([one("read_file", "a", found)] * count)
+    return {**body, "model": bodies.MODEL, "stream": stream}
+
+
+async def counters(stage: Home) -> dict[str, int]:
+    await stage.node.parts.owner.recorder.flush()
+    return dict(await stage.node.parts.store.counters())
+
+
+@DIALECTS
+@STREAMS
+@WAYS
+async def test_a_loop_at_home_is_told_then_forced_then_ended(
+    dialect: str, stream: bool, prefer: str
+) -> None:
+    """Eight times the same: home is asked without tools, and the answer says why. From the ninth on
+    nobody is asked. No byte of it reaches the cloud, and what ended it is counted once."""
+    async with at_home(prefer=prefer) as stage:
+        for count in range(4, 10):
+            body = rounds(dialect, count, prefer, stream=stream)
+            answer = await stage.post(PATHS[dialect], body)
+            assert answer.status == 200
+            said = text_of(dialect, answer, stream=stream)
+            notice = answer.headers.get("x-transom-notice")
+            assert (notice == "read-loop") is (count >= 8), (count, notice)
+            if count < 9:
+                assert said == SAID
+                assert answer.headers["x-transom-leg"] == "local"
+                assert bool(stage.asked[-1].get("tools")) is (count < 8)
+            else:
+                assert said.startswith("[read-loop]")
+                assert "x-transom-leg" not in answer.headers
+        assert len(stage.asked) == 5
+        assert stage.upstream.accepted == 0
+        counted = await counters(stage)
+    assert (counted.get("read-loop-soft"), counted.get("read-loop")) == (1, 1)
+
+
+@DIALECTS
+@WAYS
+async def test_a_loop_at_home_ends_with_an_error_where_that_is_set(
+    dialect: str, prefer: str
+) -> None:
+    """In the caller's dialect, once; and nobody is asked."""
+    async with at_home(prefer=prefer, change=with_limits(style="error")) as stage:
+        body = rounds(dialect, 9, prefer, stream=False)
+        answer = await stage.post(PATHS[dialect], body)
+        assert (answer.status, answer.headers["x-transom-notice"]) == (400, "read-loop")
+        assert answer.headers["x-should-retry"] == "false"
+        assert b"[read-loop]" in answer.body
+        assert (stage.asked, stage.upstream.accepted) == ([], 0)
+        await stage.node.parts.owner.recorder.flush()
+        (row,) = await stage.node.parts.store.audit()
+        value = json.loads(row.value)
+        assert (value["event"], value["leg_asked"]) == ("refused", "cloud")
