@@ -14,12 +14,13 @@ The proof (`policies.prove`) reads the finished body afterwards and shares no co
 """
 
 import dataclasses
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from typing import Final, assert_never
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from policies import egress
 from policies.conversation import Conversation, Piece, Strand, Unit
 from policies.decision import (
     Allow,
@@ -108,14 +109,15 @@ def decide(
     beside = held(conversation, watch.vouched)
     if policies.egress.opaque == "home":
         beside += opaque(conversation)
-    first = len(watch.around) + conversation.past.first
+    past, before = _history(conversation, watch)
     result = screen_outbound(
         pieces,
         watch.screen,
         watch.known,
         own=watch.own,
         beside=beside,
-        past=(first, first + conversation.past.messages),
+        past=past,
+        before=before,
     )
     noted = _noted(result.opened, _read(conversation, result.opened))
     observed: tuple[Finding, ...] = ()
@@ -142,6 +144,20 @@ def decide(
             return replace(passed, refusal=why, screened=None)
         passed = replace(passed, cut=shown.cut, window=shown.window)
     return _framed(passed, conversation, remembered, policies, draw, verdict)
+
+
+def unread(conversation: Conversation, watch: Watch) -> Iterator[Piece]:
+    """The pieces that the screen is going to open."""
+    past, before = _history(conversation, watch)
+    pieces = (*watch.around, *conversation.pieces)
+    return egress.unread(pieces, watch.screen, watch.known, own=watch.own, past=past, before=before)
+
+
+def _history(conversation: Conversation, watch: Watch) -> tuple[tuple[int, int], int]:
+    """The pieces of the conversation's past, from the first to the one after the last, and the one
+    after the last of those that were its past before."""
+    first = len(watch.around) + conversation.past.first
+    return (first, first + conversation.past.messages), first + conversation.before.messages
 
 
 def _bounded(leg: Leg, verdict: Verdict, limits: Limits) -> Decision:

@@ -52,18 +52,19 @@ def screen_outbound(
     own: Own | None = None,
     beside: Sequence[Finding] = (),
     past: tuple[int, int] = (0, 0),
+    before: int = 0,
 ) -> ScreenResult:
     """Read every piece whose mark is not in `known`, and every seam between neighbours. `own`: the
     credentials of the request, which stand nowhere else in it. `beside`: what was found otherwise
     and counts as much. `past`: first piece, and the one after the last, of a history that is likely
-    to come again: one mark stands for all of it.
+    to come again: one mark stands for all of it. `before`: the one after the last of that history
+    when it came last.
 
     `pieces` in the order of the body. Raises `ValueError` of `Piece.strands` for a body that is
     not strict JSON; anything that goes wrong in the screen itself makes the piece ambiguous.
     """
     digests = [piece.digest for piece in pieces]
-    whole = _whole(digests[slice(*past)], screen, own)
-    skipped = past if whole in known else (0, 0)
+    skipped = _skipped(digests, screen, known, own, past, before)
     readers = {
         number: each
         for number, piece in _but(pieces, skipped)
@@ -85,8 +86,40 @@ def screen_outbound(
     strings = frozenset(strand.text for texts in opened.values() for strand in texts)
     screened = Screened(frozenset(digests), strings)
     if past[1] > past[0] and not findings:
-        clean.append(whole)
+        clean.append(_whole(digests[slice(*past)], screen, own))
     return ScreenResult(_verdict(findings), screened, tuple(clean), _opened(pieces, opened))
+
+
+def unread(
+    pieces: Sequence[Piece],
+    screen: Screen,
+    known: Container[bytes],
+    *,
+    own: Own | None = None,
+    past: tuple[int, int] = (0, 0),
+    before: int = 0,
+) -> Iterator[Piece]:
+    """The pieces that `screen_outbound` is going to open for the `screen` itself."""
+    skipped = _skipped([piece.digest for piece in pieces], screen, known, own, past, before)
+    for _, piece in _but(pieces, skipped):
+        if screen.version + piece.digest not in known:
+            yield piece
+
+
+def _skipped(
+    digests: Sequence[bytes],
+    screen: Screen,
+    known: Container[bytes],
+    own: Own | None,
+    past: tuple[int, int],
+    before: int,
+) -> tuple[int, int]:
+    """How much of the past was read, seams and all: the whole of it, or what it was before."""
+    start, stop = past
+    for end in (before, stop) if before < stop else (stop,):
+        if start < end and _whole(digests[start:end], screen, own) in known:
+            return start, end
+    return 0, 0
 
 
 def _whole(digests: Sequence[bytes], screen: Screen, own: Own | None) -> bytes:

@@ -208,12 +208,12 @@ class Ledger:
             if old is None or old.at < since:
                 old, start = _UNSURE, NONE
             hits = [self._hits.get(keys.units[n]) for n in range(start.units, stop.units)]
-            rows, at = dict(old.rows), old.at
+            rows, frames, at = dict(old.rows), [*old.frames], old.at
             for number, hit in enumerate(hits, start.units):
                 if hit is None or hit[1] < since or not isinstance(hit[0], FrameRow):
                     return _UNSURE
                 rows[number], at = hit[0], min(at, hit[1])
-            frames = [Frame(number, row, True) for number, row in rows.items()]
+                frames.append(Frame(number, hit[0], True))
             return _Sure(rows, tuple(frames), at)
 
         found = settled(conversation, about, extend)

@@ -6,7 +6,7 @@ must not know a socket, a header's meaning or how a refusal is dressed.
 
 import secrets
 import sys
-from collections.abc import Awaitable, Callable, Container, Sequence
+from collections.abc import Awaitable, Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from policies.authored import AUTHORED, LEFT_OUT
 from policies.conversation import Conversation, Piece
-from policies.decide import UNASKED, Watch, decide, looks_inside
+from policies.decide import UNASKED, Watch, decide, looks_inside, unread
 from policies.decision import Claimed, Decision, FrameRow, Leg
 from policies.past import texts_of
 from policies.proof_plan import Planned
@@ -229,13 +229,10 @@ class Workshop:
     async def _decide(self, request: Request, recalled: Recalled, policies: Policies) -> Decision:
         if request.leg is Leg.LOCAL:
             return self._decided(None, recalled, policies, request.bounded)
-        screen = self.screen()
         own = self._own(request.credentials)
-        watch = Watch(screen, self.clean.marks, request.around, own, request.vouched)
-        marks, version = self.clean.marks, screen.version
-        pieces = recalled.seen.pieces
-        new = (p.size + PIECE for p in pieces if version + p.digest not in marks)
-        if len(request.body) + PIECE * len(pieces) > INLINE and sum(new) > INLINE:
+        watch = Watch(self.screen(), self.clean.marks, request.around, own, request.vouched)
+        most = len(request.body) + PIECE * len(recalled.seen.pieces)
+        if most > INLINE and _cost_of(unread(recalled.seen, watch)) > INLINE:
             decision = await self.apart.always(
                 self._decided, watch, recalled, policies, request.bounded
             )
@@ -316,6 +313,10 @@ class Workshop:
         if (new := cleared.beginning) is not None and new is not begun:
             self.begun.renew(key, new, new.size)
         return Outgoing(decision, body, cleared, conversation)
+
+
+def _cost_of(pieces: Iterable[Piece]) -> int:
+    return sum([piece.size + PIECE for piece in pieces])
 
 
 def _planned(conversation: Conversation, decision: Decision) -> Planned:

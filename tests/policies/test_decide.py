@@ -2,6 +2,7 @@
 
 from collections.abc import Container
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -101,6 +102,32 @@ def test_what_is_told_is_what_is_new() -> None:
     known = frozenset(version + bytes([number]) * 32 for number in (0, 1))
     assert noted_places(Past(2, 0, 2), known) == every[2:]
     assert noted_places(Past(2, 0, 2), known - {version + bytes([0]) * 32}) == every[::2]
+
+
+def test_what_is_going_to_be_opened_is_told_before() -> None:
+    """All that has no mark, headers too; behind a history with a mark of its own, what follows."""
+
+    def of(*texts: str, past: int = 0, before: int = 0) -> Conversation:
+        pieces = [
+            Piece(("messages", n), bytes([n]) * 32, partial(tuple, [Strand(("messages", n), text)]))
+            for n, text in enumerate(texts)
+        ]
+        return Conversation(
+            "d", "m", False, (), (), 0, (), (), tuple(pieces),
+            past=Past(past), before=Past(before),
+        )  # fmt: skip
+
+    beside = Piece(("headers", "x-name"), b"h" * 32, lambda: (Strand(("headers",), "fine"),))
+    first, longer = of("a", "b", "c", past=2), of("a", "b", "c", "d", "e", past=4, before=2)
+    watch = Watch(SCREEN, frozenset(), (beside,))
+    assert [*deciding.unread(first, watch)] == [beside, *first.pieces]
+    made = decide(
+        first, watch=watch, remembered=Remembered({}), policies=Policies(), draw=lambda: "ab" * 16
+    )
+    whole = frozenset(mark for mark in made.clean if mark.startswith(b"whole"))
+    again = Watch(SCREEN, whole | {SCREEN.version + beside.digest}, (beside,))
+    assert [*deciding.unread(longer, again)] == [*longer.pieces[2:]]
+    assert [*deciding.unread(longer, Watch(SCREEN, frozenset()))] == [*longer.pieces]
 
 
 def test_a_clean_body_is_framed_and_remembered() -> None:

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from policies.conversation import Piece, Strand
 from policies.decision import Allow, BlockFallBackLocal, Finding
-from policies.egress import screen_outbound
+from policies.egress import screen_outbound, unread
 from policies.screening import AMBIGUOUS, Own, Screen
 
 SECRET = "Zq7xW2pL9rTf"
@@ -91,6 +91,40 @@ def test_a_seam_behind_a_known_history_is_looked_at(screen):
     clean = set(screen_outbound(pieces, screen, set(), past=(0, 3)).clean)
     pieces = short("fine", SECRET[:4], SECRET[4:8], SECRET[8:])
     result = screen_outbound(pieces, screen, clean, past=(0, 3))
+    assert isinstance(result.verdict, BlockFallBackLocal)
+
+
+def test_a_history_that_has_grown_is_known_as_far_as_it_was(screen):
+    """The mark of last time stands for what it stood for, and all that follows is read; a longer
+    one is made, which holds alone."""
+    opened, own = Opened(), Own.of([KEY])
+    four = ("one", "two", "three", "four")
+    whole = {
+        mark
+        for mark in screen_outbound(messages(opened, *four[:3]), screen, set(), past=(0, 2)).clean
+        if mark.startswith(b"whole")
+    }
+    grown = messages(opened, *four)
+    assert [*unread(grown, screen, whole, past=(0, 3), before=2)] == grown[2:]
+    assert [*unread(grown, screen, whole, own=own, past=(0, 3), before=2)] == grown
+    assert [*unread(grown, screen, {screen.version + grown[0].digest})] == grown[1:]
+    opened.opened.clear()
+    result = screen_outbound(grown, screen, whole, past=(0, 3), before=2)
+    assert opened.opened == [("messages", number) for number in (1, 2, 3)]
+    longer = {mark for mark in result.clean if mark.startswith(b"whole")} - whole
+    assert [*unread(grown, screen, longer, past=(0, 3), before=2)] == grown[3:]
+    for others in (("one", SECRET, "three"), ("one", "two", SECRET)):
+        other = screen_outbound(messages(opened, *others), screen, whole, past=(0, 3), before=2)
+        assert isinstance(other.verdict, BlockFallBackLocal)
+        assert not any(mark.startswith(b"whole") for mark in other.clean)
+
+
+def test_a_seam_behind_what_was_known_before_is_looked_at(screen):
+    """A secret may begin in the part that is known and end in what has grown since."""
+    pieces = short("fine", SECRET[:4], SECRET[4:8])
+    clean = set(screen_outbound(pieces, screen, set(), past=(0, 3)).clean)
+    pieces = short("fine", SECRET[:4], SECRET[4:8], SECRET[8:], "more")
+    result = screen_outbound(pieces, screen, clean, past=(0, 5), before=3)
     assert isinstance(result.verdict, BlockFallBackLocal)
 
 
