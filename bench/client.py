@@ -68,7 +68,9 @@ class Connection(asyncio.Protocol):
         self._left, self._chunked, self.first = -1, False, 0.0
         begun = time.monotonic()
         self.transport.writelines(request)
-        await asyncio.wait_for(self._answer, 30)
+        # Not `wait_for`, which keeps for itself that its task was cancelled if an answer is there.
+        async with asyncio.timeout(30):
+            await self._answer
         return time.monotonic() - begun
 
 

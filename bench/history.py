@@ -120,12 +120,14 @@ async def _waits(node: Server) -> AsyncIterator[list[float]]:
     asking = asyncio.get_running_loop().create_task(ask())
     await asyncio.sleep(0.02)
     waits.clear()
-    yield waits
-    await asyncio.sleep(0.02)
-    asking.cancel()
-    with suppress(asyncio.CancelledError):
-        await asking
-    connection.transport.close()
+    try:
+        yield waits
+        await asyncio.sleep(0.02)
+    finally:
+        asking.cancel()
+        with suppress(asyncio.CancelledError):
+            await asking
+        connection.transport.close()
 
 
 def _timed(work: Callable[[], object]) -> float:
