@@ -7,6 +7,7 @@ repeated, neither in an answer nor in a log.
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any, Final
 
 from aiohttp import web
@@ -94,7 +95,10 @@ class Connection(RequestHandler):
             # aiohttp keeps it with the request, and its traceback the frames that wrote, with what
             # they wrote: a ring that would wait for the collector.
             exc.__traceback__ = None
+        if self._task_handler is not None:
+            self._task_handler.add_done_callback(_let_go)
         super().connection_lost(exc)
+        self._body = EMPTY_PAYLOAD  # which knows its connection
 
     def data_received(self, data: bytes) -> None:
         if self._broken:
@@ -278,6 +282,14 @@ class Server(web.Server):
         await self.shutdown(_AT_ONCE)
         if tasks:
             await asyncio.wait(tasks, timeout=_UNWIND_SECONDS)
+
+
+def _let_go(task: "asyncio.Task[None]") -> None:
+    """A task that was cancelled keeps its error, and so the frames of a request that knows it:
+    another ring. Who asks for the error takes it away."""
+    if task.cancelled():
+        with suppress(asyncio.CancelledError):
+            task.exception()
 
 
 class _Unfit(BadHttpMessage):

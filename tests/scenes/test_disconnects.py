@@ -1,18 +1,26 @@
 """Clients that leave, and slow ones: their upstreams are left within a second, nothing leaks."""
 
 import asyncio
+import gc
 import json
 import socket
+from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, closing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from aiohttp import StreamReader, web
 
 from policies.decision import Leg
 from proxy.config import Config, Timeouts
 from proxy.demo.upstream import Fault, Framing, Recorded, Reply, Script
+from proxy.exchange import Response
+from proxy.journal import Line
+from proxy.owner import Case
+from proxy.server_protocol import Connection
+from proxy.wire import Wire
 from tests.scenes.bodies import BODIES
 from tests.scenes.staging import Stage, heard, settings, staged
 from tests.scenes.talk import Talk, request
@@ -315,3 +323,34 @@ async def test_a_thousand_clients_that_leave_leave_nothing_behind(
         await until(lambda: files() <= open_files, 4)
         assert (await stage.post("/healthz", b"", method="GET")).status == 200
         assert "internal-error" not in stage.log.getvalue()
+
+
+OURS = (Connection, web.BaseRequest, Line, Case, Wire, Response, StreamReader)
+"""What a request is made of; one of them that stays keeps the body as well."""
+
+
+def alive() -> Counter[str]:
+    """How many there are of each, whether or not anybody could still reach them."""
+    return Counter(type(each).__name__ for each in gc.get_objects() if isinstance(each, OURS))
+
+
+@pytest.mark.parametrize("phase", PHASES)
+async def test_who_leaves_is_forgotten_without_the_collector(
+    phase: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No ring keeps a request: where many leave, their bodies would pile up until the collector
+    comes by, which may be fifty thousand objects later."""
+    monkeypatch.setattr("proxy.connector.KEEP", 0.2)  # such a connection knows its last answer
+    stream = Reply.stream([b"data: 1\n\n", 0.005, b"data: 2\n\n"])
+    async with staged(lambda asked: stream) as stage:
+        await abandon(stage, phase)
+        await asyncio.sleep(0.1)
+        gc.collect()
+        before = alive()
+        gc.disable()
+        try:
+            for _ in range(5):
+                await abandon(stage, phase)
+            await until(lambda: not alive() - before, 3)
+        finally:
+            gc.enable()
