@@ -27,9 +27,10 @@ LEFT_AT_HOME: Final[Mapping[str, str]] = MappingProxyType(
 @dataclass(frozen=True, slots=True)
 class Window:
     """How much the requests of one turn show; fixed by the first of them. `mode` and `strategy` are
-    those of `settings.Minimality`; `turns`: so many earlier turns are heard at most, None for all;
-    `notice`: what the model is told about it, empty for nothing; `anew`: the view began anew within
-    the turn, as what was thought in it belongs to another view."""
+    those of `settings.Minimality`; with the strategy `home` it is all or nothing. `turns`: so many
+    earlier turns are heard at most, None for all; `notice`: what the model is told about it, empty
+    for nothing; `anew`: the view began anew within the turn, as what was thought in it belongs to
+    another view."""
 
     mode: str
     strategy: str = "drop"

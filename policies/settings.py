@@ -78,7 +78,7 @@ class Egress:
 
 
 Mode = Literal["strict", "dialogue", "off"]
-Strategy = Literal["drop", "elide"]
+Strategy = Literal["drop", "elide", "home"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,8 @@ class Minimality:
         default="drop",
         metadata=_help(
             "What becomes of earlier calls and their results: drop leaves them out, elide keeps "
-            "the pairs without their content."
+            "the pairs without their content, home keeps a request home of which anything would "
+            "have to be left out."
         ),
     )
     max_outbound_chars: int = field(

@@ -22,6 +22,7 @@ NOT_MINIMAL: Final = "not-minimal"
 HOME_ONLY: Final = "home-only"
 TOO_LONG: Final = "it is longer than `minimality.max_outbound_chars` allows"
 UNDIVIDED: Final = "what grants tools in between cannot stand without what surrounds it"
+WHOLE: Final = "of earlier turns it holds more than may leave, and `minimality.strategy` is home"
 FOLDED: Final = "what came before is in it in a form that nobody can take apart"
 
 
@@ -50,6 +51,9 @@ def show(
     cut = planned(conversation, window)
     if cut is None:
         return _no(UNDIVIDED)
+    # SECURITY: what nothing may be taken out of does not leave with something taken out either.
+    if cut.cuts and window.strategy == "home":
+        return _no(WHOLE)
     if known is None and cut.cuts:
         cut = replace(cut, names=names_of(conversation, cut))
         window = replace(window, notice=_notice(conversation, cut))

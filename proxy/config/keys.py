@@ -132,7 +132,6 @@ STRATEGY: Final = Key(
     choice("drop", "elide", "home"),
     Minimality().strategy,
     help_of(Minimality, "strategy"),
-    now=("drop", "elide"),
 )
 MAX_CHARS: Final = Key(
     "minimality.max_outbound_chars",

@@ -9,7 +9,17 @@ from policies.conversation import Piece, Strand
 from policies.cut import OPEN, Window
 from policies.decision import Refusal
 from policies.settings import Minimality
-from policies.showing import FOLDED, TOO_LONG, UNDIVIDED, Shown, leans, remaining, remains, show
+from policies.showing import (
+    FOLDED,
+    TOO_LONG,
+    UNDIVIDED,
+    WHOLE,
+    Shown,
+    leans,
+    remaining,
+    remains,
+    show,
+)
 from tests.policies.histories import history
 
 STRICT, DIALOGUE, ELIDE = (
@@ -123,6 +133,40 @@ def test_a_cap_shows_fewer_turns(cap: int, heard: int | None, left: int) -> None
     assert isinstance(found, Shown)
     assert found.cut.window.turns == heard
     assert len(found.seen.pieces) == left
+
+
+@pytest.mark.parametrize(
+    ("mode", "letters", "cap", "goes"),
+    [
+        ("dialogue", "uCr", 0, True),
+        ("dialogue", "uau", 0, True),
+        ("dialogue", "uCrau", 0, False),
+        ("dialogue", "utau", 0, False),
+        ("dialogue", "uauau", 34, False),
+        ("strict", "suCr", 0, True),
+        ("strict", "uau", 0, False),
+        ("off", "uCrau", 0, True),
+    ],
+)
+def test_with_the_strategy_home_all_leaves_or_nothing(
+    mode: str, letters: str, cap: int, goes: bool
+) -> None:
+    """What would be cut, for the mode or for the cap, keeps all of it; nothing is taken out."""
+    seen = history(letters)
+    found = show(seen, None, Minimality(mode, "home", cap))  # type: ignore[arg-type]
+    if goes:
+        assert isinstance(found, Shown)
+        assert found.seen.pieces == seen.pieces
+    else:
+        assert isinstance(found, Refusal)
+        assert (found.code, found.facts["reason"]) == ("not-minimal", WHOLE)
+
+
+def test_a_turn_that_has_begun_keeps_its_strategy() -> None:
+    """What is set meanwhile counts from the next turn on."""
+    first = told("uCrau", STRICT)
+    assert told("uCrauCr", Minimality("strict", "home"), first.window).cut.gone == first.cut.gone
+    assert isinstance(show(history("uCrau"), Window("strict", "home"), STRICT), Refusal)
 
 
 def test_more_than_the_cap_does_not_leave() -> None:

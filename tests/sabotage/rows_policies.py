@@ -348,6 +348,14 @@ MINIMAL = (
     ),
     line(
         "policies/showing.py",
+        "what nothing may be taken out of",
+        "scenes/test_minimality.py::test_with_the_strategy_home_nothing_is_cut",
+        Cut('if cut.cuts and window.strategy == "home":', "if False:"),
+        dialect="openai_chat",
+        mode="dialogue",
+    ),
+    line(
+        "policies/showing.py",
         "what an upstream holds may be the whole house",
         "policies/test_showing.py::test_state_that_an_upstream_holds_is_not_minimal",
         Cut('if window.mode == "off" or not seen.held:', "if True:"),

@@ -11,6 +11,7 @@ from policies.settings import Minimality
 from policies.turn_minimal import allowlist, assert_turn_minimal
 from proxy.config import Config, RouteSettings
 from tests.scenes.bodies import BODIES, PATHS, secret
+from tests.scenes.hearth import at_home, words
 from tests.scenes.staging import staged
 from tests.strict.house import Change
 
@@ -193,6 +194,41 @@ async def test_a_talk_that_is_folded_into_token_ids_does_not_leave(mode: str) ->
                 "/api/generate", {"model": "m", "prompt": "And now?", **empty}
             )
             assert answer.status == 200, answer.body
+
+
+@pytest.mark.parametrize("mode", ["strict", "dialogue"])
+@pytest.mark.parametrize("dialect", PATHS)
+async def test_with_the_strategy_home_nothing_is_cut(dialect: str, mode: str) -> None:
+    """The first turn leaves as it came. What another turn found keeps the next ones home, where the
+    model sees all of it; that is written down, and what home says stays there as well."""
+    said = "What home has made of the attic stays at home."
+    async with at_home(words(said), change=minimal(mode, "home")) as stage:
+        first = BODIES[dialect]("canary-of-the-attic")
+        answer = await stage.post(PATHS[dialect], first)
+        assert answer.headers["x-transom-leg"] == "cloud"
+        body = {**turned(dialect, "canary-of-the-attic"), "stream": False}
+        answer = await stage.post(PATHS[dialect], body)
+        assert (answer.status, answer.headers["x-transom-leg"]) == (200, "local")
+        assert answer.headers["x-transom-notice"] == "not-minimal"
+        assert b"canary-of-the-attic" in stage.home.requests[-1].body
+        key = "input" if dialect == "openai_responses" else "messages"
+        body[key] += [{"role": "assistant", "content": said}, {"role": "user", "content": "Go on."}]
+        answer = await stage.post(PATHS[dialect], body)
+        assert answer.headers["x-transom-leg"] == "local"
+        assert len(stage.upstream.requests) == 1
+        assert said.encode() not in b"".join(stage.upstream.received)
+        await stage.node.parts.owner.recorder.flush()
+        rows = [json.loads(row.value) for row in await stage.node.parts.store.audit()]
+    assert ("diverted", "not-minimal") in [(row["event"], row["notice"]) for row in rows]
+
+
+async def test_with_the_strategy_home_and_no_home_it_is_refused() -> None:
+    """Nobody answers in its place."""
+    async with staged(change=minimal("dialogue", "home")) as stage:
+        body = turned("openai_chat", "canary-of-the-attic")
+        answer = await stage.post(PATHS["openai_chat"], body)
+        assert (answer.status, answer.headers["x-transom-notice"]) == (400, "not-minimal")
+        assert stage.upstream.accepted == 0
 
 
 async def test_more_than_the_cap_stays_home() -> None:

@@ -267,7 +267,6 @@ def test_shapes_that_are_wrong(house: Path, text: str, problem: str) -> None:
             '[screen]\non_hit = "redact"',
             'screen.on_hit: not in this version; write "home" or "refuse" or "observe"',
         ),
-        ('[minimality]\nstrategy = "home"', "minimality.strategy: not in this version"),
         ('[[route]]\nupstream="home"\nprefer="x"', "route[0].prefer: expected local or cloud"),
         ("[[envelope.also]]", "envelope.also[0].client: is missing"),
         ('[minimality]\nmode = "ajar"', "minimality.mode: expected strict, dialogue or off"),
