@@ -267,6 +267,8 @@ class Stay:
             config.timeouts.home_first_byte,
             told,
             self._lost,
+            talk.held,
+            config.timeouts.first_byte,
         )
 
     def _lost(self, calls: Sequence[Lost]) -> None:

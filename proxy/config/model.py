@@ -30,7 +30,7 @@ class Listen:
 class Timeouts:
     """Limits towards upstreams, in seconds: to connect, until the first byte of the answer, and
     between two chunks of it. There is no limit on the whole. `home_first_byte`: likewise, of a
-    model at home that answers what must not leave."""
+    model at home that answers what must not leave; its answers in one piece have both."""
 
     connect: float = 10.0
     first_byte: float = 600.0

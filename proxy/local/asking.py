@@ -32,7 +32,9 @@ class Asked(Struct, frozen=True, eq=False):
     server that speaks the client's dialect. `key`: letters and digits for ids; `now`: Unix time in
     seconds; `explain`: words that stand before the answer, or none. `max_context`: tokens.
     `first_byte`: seconds. `told`: who remembers what is said; `lost`: told which calls became
-    text, as no client could carry them out."""
+    text, as no client could carry them out. `held`: what it leans on that is kept elsewhere.
+    `writes`: seconds beside `first_byte` in which a whole answer may be written, of which nothing
+    is seen before its end."""
 
     upstream: UpstreamSettings
     dialect: Dialect
@@ -49,6 +51,8 @@ class Asked(Struct, frozen=True, eq=False):
     first_byte: float
     told: Told
     lost: Callable[[Sequence[Lost]], None]
+    held: Sequence[str] = ()
+    writes: float = 0.0
 
     def __repr__(self) -> str:
         return f"<Asked of {self.upstream.name}>"  # what is in it is in no repr
@@ -60,8 +64,11 @@ async def ask(
     path: str,
     headers: Sequence[tuple[str, str]],
     body: bytes,
+    *,
+    whole: bool = False,
 ) -> Answer:
-    """The answer of the local server to `body`. Raises `Refused` for every one but a success."""
+    """The answer of the local server to `body`, `whole` where that asks for no stream. Raises
+    `Refused` for every one but a success."""
     answer = await outbound.send_local(
         asked.upstream,
         method="POST",
@@ -70,7 +77,7 @@ async def ask(
         headers=headers,
         body=body,
         model=asked.upstream.model,
-        first_byte=asked.first_byte,
+        first_byte=asked.first_byte + (asked.writes if whole else 0.0),
     )
     if answer.status == 200 and not answer.coded:
         return answer

@@ -176,9 +176,14 @@ class Home:
 
     async def _straight(self, asked: Asked, stand_up: Callable[[], None]) -> Answer:
         document = await self._apart.run(len(asked.body), read, asked.body)
-        model = asked.upstream.model
-        body = await self._apart.run(len(asked.body), straight, asked.dialect.name, document, model)
-        sending = asyncio.ensure_future(ask(self._outbound, asked, asked.path, asked.headers, body))
+        size, model = len(asked.body), asked.upstream.model
+        body = await self._apart.run(
+            size, straight, asked.dialect.name, document, model, asked.held
+        )
+        path, headers, whole = asked.path, asked.headers, not asked.stream
+        sending = asyncio.ensure_future(
+            ask(self._outbound, asked, path, headers, body, whole=whole)
+        )
         waited = False
         try:
             await asyncio.wait({sending}, timeout=HOLD if asked.stream else None)

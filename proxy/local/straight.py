@@ -4,7 +4,7 @@ Owns the edits: the model, tools that a vendor's server carries out, members tha
 understands. All else keeps its bytes. It must not know a server.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from types import MappingProxyType
 from typing import Final
 
@@ -48,15 +48,23 @@ _CLIENTS: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
 _HELD: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {"openai_responses": ("previous_response_id", "conversation", "prompt")}
 )
+_LEANING: Final = ("file_id", "audio", "item_reference")
+"""What a message may lean on, by the words of `Conversation.held`. Tools that do are a vendor's."""
+
 _ANY: Final = {"any", "required"}
 _NOTHING: Final = (b"null", b'""')
 
 
-def straight(dialect: str, document: Document, model: str) -> bytes:
-    """The body for a local server that speaks `dialect`, asking for `model`.
+def straight(dialect: str, document: Document, model: str, held: Collection[str] = ()) -> bytes:
+    """The body for a local server that speaks `dialect`, asking for `model`. `held`: what the
+    request leans on, as its view tells.
 
     Raises `Refused`: "home-not-local" for a request that leans on what is kept elsewhere, or that
     only tools of the vendor's server could answer; "body-invalid"."""
+    # A server that does not know it would answer without it, and nobody would be told.
+    for what in _LEANING:
+        if what in held:
+            refuse_held(what)
     try:
         return splice(document, _edits(dialect, document, model))
     except Malformed as wrong:

@@ -331,6 +331,38 @@ async def test_what_home_cannot_be_asked_is_refused_as_it_was() -> None:
         assert (stage.upstream.accepted, stage.home.accepted) == (0, 0)
 
 
+LEANING = {
+    "anthropic_messages": {"type": "image", "source": {"type": "file", "file_id": "file_1"}},
+    "openai_chat": {"type": "file", "file": {"file_id": "file_1"}},
+    "openai_responses": {"type": "input_file", "file_id": "file_1"},
+}
+
+
+@pytest.mark.parametrize("speaks", ["ollama", "its own"])
+@pytest.mark.parametrize("dialect", LEANING)
+async def test_a_file_that_only_the_vendor_has_is_not_left_out_in_silence(
+    dialect: str, speaks: str
+) -> None:
+    """Whichever way home takes: refused, with what to do, and no model is asked."""
+    tongue = "ollama" if speaks == "ollama" else dialect.partition("_")[0]
+
+    def script(recorded: Recorded) -> Reply:
+        return Reply.of({"error": "not found"}, 404)
+
+    async with at_home(script=script, speaks=(tongue,)) as stage:
+        named = {"x-claude-code-session-id": "one"}
+        assert (await stage.post(PATHS[dialect], asking_for(dialect), named)).status == 503
+        asked = len(stage.home.requests)
+        body = asking_for(dialect, result="nothing special")
+        key = "input" if dialect == "openai_responses" else "messages"
+        # Another beginning in this session, which stays.
+        body[key] = [{"role": "user", "content": [LEANING[dialect]]}]
+        answer = await stage.post(PATHS[dialect], body, named)
+        assert (answer.status, answer.headers["x-transom-notice"]) == (400, "home-not-local")
+        assert b"`file_id`" in answer.body
+        assert (stage.upstream.accepted, len(stage.home.requests)) == (0, asked)
+
+
 async def test_marks_that_cannot_be_written_keep_home_silent() -> None:
     """What could not be kept at home later is not answered there."""
 

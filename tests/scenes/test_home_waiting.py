@@ -3,11 +3,14 @@
 import asyncio
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from proxy.config import Config
 from proxy.demo.files import nsec
+from proxy.demo.reply import Framing
 from proxy.demo.upstream import Fault, Recorded, Reply, Script
 from proxy.dialects.finals import LINES
 from proxy.local import home
@@ -152,6 +155,34 @@ async def test_a_whole_answer_may_take_as_long_as_it_takes() -> None:
     async with at_home(Reply.stream(slow, LINES)) as stage:
         answer = await stage.post("/v1/messages", asking("anthropic_messages", stream=False))
         assert answer.json()["content"] == [{"type": "text", "text": SAID}]
+
+
+@pytest.mark.parametrize("dialect", STRAIGHT)
+async def test_a_whole_answer_of_a_server_asked_straight_may_take_longer_than_a_first_byte(
+    dialect: str,
+) -> None:
+    """Its head comes with its last word. A stream has to begin in time all the same, and a server
+    that never answers is given up."""
+
+    def hasty(config: Config) -> Config:
+        timeouts = replace(config.timeouts, home_first_byte=0.1, first_byte=1.0)
+        return replace(config, timeouts=timeouts)
+
+    body = b"".join(step for step in whole(dialect).chunks if isinstance(step, bytes))
+    head = (
+        f"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n"
+    )
+    slow = Reply(chunks=(0.5, head.encode() + body), framing=Framing.RAW)
+    script, speaks = speaking(slow), (STRAIGHT[dialect],)
+    async with at_home(script=script, speaks=speaks, change=hasty) as stage:
+        answer = await stage.post(PATHS[dialect], asking(dialect, stream=False))
+        assert (answer.status, SAID.encode() in answer.body) == (200, True)
+        answer = await stage.post(PATHS[dialect], asking(dialect, stream=True))
+        assert answer.headers["x-transom-notice"] == "upstream-timeout"
+        stage.home.script = speaking(Fault.STALL)
+        answer = await stage.post(PATHS[dialect], asking(dialect, stream=False))
+        assert answer.headers["x-transom-notice"] == "upstream-timeout"
+        assert (busy(stage), stage.upstream.accepted) == (0, 0)
 
 
 LEAVING: dict[str, Sequence[Any]] = {

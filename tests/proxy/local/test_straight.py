@@ -99,6 +99,19 @@ def test_what_no_local_server_could_answer_is_refused(dialect: str, body: str) -
         sent(dialect, body)
 
 
+@pytest.mark.parametrize("held", ["file_id", "audio", "item_reference"])
+def test_what_is_kept_elsewhere_is_refused(held: str) -> None:
+    """A server that does not know it would answer without it. What only tools of the vendor lean
+    on goes with them."""
+    with pytest.raises(Refused, match="home-not-local") as refused:
+        straight("openai_responses", read(b'{"input":[]}'), "m", (held,))
+    assert held in refused.value.facts["reason"]
+    gone = straight(
+        "openai_responses", read(b'{"input":[]}'), "m", ("container", "vector_store_ids")
+    )
+    assert gone == b'{"input":[],"model":"m"}'
+
+
 def test_a_key_that_stands_twice_is_refused() -> None:
     """Two readers would see two tools."""
     with pytest.raises(Refused, match="body-invalid"):
