@@ -1,16 +1,19 @@
 """Loops end at home as they do before a cloud: told, answered without tools, then by no model."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from proxy.demo.agents import NAMES, Setup, opened
 from proxy.demo.files import nsec
+from proxy.demo.upstream import Recorded, Reply
 from tests.scenes import bodies
 from tests.scenes.bodies import PATHS
-from tests.scenes.hearth import SAID, Home, at_home
+from tests.scenes.hearth import SAID, Home, at_home, calls, words
 from tests.scenes.test_fallback import text_of
-from tests.scenes.test_loops import with_limits
+from tests.scenes.test_loops import AGENTS, with_limits
 from tests.scenes.turns import TURNS, one
 
 DIALECTS = pytest.mark.parametrize("dialect", PATHS)
@@ -76,3 +79,51 @@ async def test_a_loop_at_home_ends_with_an_error_where_that_is_set(
         (row,) = await stage.node.parts.store.audit()
         value = json.loads(row.value)
         assert (value["event"], value["leg_asked"]) == ("refused", "cloud")
+
+
+def endless(*, stubborn: bool) -> Callable[[Recorded], Reply]:
+    """A model at home that calls as long as it has tools; a stubborn one also without any."""
+
+    def answer(recorded: Recorded) -> Reply:
+        return calls("read_file") if stubborn or recorded.json().get("tools") else words()
+
+    return answer
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Agents that would go on for long."""
+    for agent in AGENTS:
+        monkeypatch.setattr(agent, "ROUNDS", 200)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@STREAMS
+@WAYS
+async def test_real_agents_end_by_themselves_on_what_home_says_without_tools(
+    name: str, stream: bool, prefer: str
+) -> None:
+    """The SDK reads the forced answer as any other, and its agent is done."""
+    async with at_home(endless(stubborn=False), prefer=prefer) as stage:
+        setup = Setup(stage.node.url, "demo:1b", stream, {"a": "the same"})
+        async with opened(name, setup) as agent:
+            assert await agent.ask(question(prefer)) == SAID
+        assert (len(setup.sent), len(stage.asked)) == (9, 9)
+        assert stage.upstream.accepted == 0
+
+
+@pytest.mark.parametrize("name", NAMES)
+@STREAMS
+async def test_real_agents_end_where_a_model_calls_without_tools(name: str, stream: bool) -> None:
+    """What it calls all the same no client can carry out, so it is text, and the turn ends."""
+    async with at_home(endless(stubborn=True)) as stage:
+        setup = Setup(stage.node.url, "demo:1b", stream, {"a": "the same"})
+        async with opened(name, setup) as agent:
+            said = await agent.ask(question("cloud"))
+            assert "no such call can be made: read_file" in said
+        assert (len(setup.sent), len(stage.asked)) == (9, 9)
+        assert stage.upstream.accepted == 0
+
+
+def question(prefer: str) -> str:
+    return f"What is in a? {nsec() if prefer == 'cloud' else ''}"
