@@ -28,6 +28,9 @@ from policies.cut import Cut, Window
 from policies.drop_notice import is_safe
 
 _LEADING = frozenset({"system", "developer"})
+_HEAD: Address = ("content", 0)
+"""The first part of a message."""
+
 _BELOW = 2
 """Length of a message's address: ways in a message start there."""
 
@@ -214,8 +217,10 @@ def _spans(conversation: Conversation, start: int) -> dict[int, list[Address]]:
 
 
 def _begin_with_user(conversation: Conversation, staying: dict[int, _Stay], start: int) -> None:
-    """What came with a user first leaves with a user first; results do not count."""
-    if conversation.messages[start].role != "user":
+    """What came with a user first leaves with a user first; results do not count. Nor may the model
+    speak first where it did so only behind something that does not leave, such as a summary."""
+    first = conversation.messages[start]
+    if first.role != "user" and _HEAD not in first.beside:
         return
     for index in sorted(staying):
         message, stay = conversation.messages[index], staying[index]

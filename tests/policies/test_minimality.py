@@ -144,6 +144,18 @@ def test_what_came_with_a_user_first_leaves_with_a_user_first() -> None:
     assert shown("aau", DIALOGUE) == "aau"
 
 
+def test_the_model_does_not_come_first_where_what_let_it_does_not_leave() -> None:
+    """A history may begin with what a model has summed up, and what it said beside that; of a model
+    that simply spoke first the words stay."""
+    seen = history("auau")
+    first, *rest = seen.messages
+    led = structs.replace(first, texts=(OTHER,), beside=(WORDS,))
+    found = plan(replace(seen, messages=(led, *rest)), DIALOGUE)
+    assert found is not None
+    assert (found.gone, found.trimmed) == ({0}, {})
+    assert cut("auau", DIALOGUE).gone == frozenset()
+
+
 def test_texts_with_words_of_others_in_them_go() -> None:
     """A text in which a span is marked as others' is none of the operator's in a later turn."""
     seen = history("uauau")

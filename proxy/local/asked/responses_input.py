@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final
 
+from proxy.errors import Refused
 from proxy.local.asked import phrases
 from proxy.local.asked.chat_parts import Parts
 from proxy.local.asked.draft import Draft
@@ -28,7 +29,7 @@ _OWN_CALLS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
 _LEFT: Final = frozenset(
     {"web_search_call", "file_search_call", "code_interpreter_call", "image_generation_call",
      "mcp_list_tools", "mcp_approval_request", "mcp_approval_response", "mcp_call", "program",
-     "program_output", "compaction_trigger"}
+     "program_output"}
 )  # fmt: skip
 """What the vendor's side made, or is told."""
 
@@ -98,6 +99,11 @@ def _compaction(item: Members, draft: Draft) -> None:
     draft.user(phrases.COMPACTED)
 
 
+def _trigger(item: Members, draft: Draft) -> None:
+    """Words in place of the item that is asked for would be no summary to the client."""
+    raise Refused("home-not-local", reason="it asks for a summary that only its vendor can seal")
+
+
 def _reference(item: Members, draft: Draft) -> None:
     refuse_held("item_reference")
 
@@ -142,6 +148,7 @@ _READERS: Final[Mapping[str, Callable[[Members, Draft], None]]] = MappingProxyTy
         "custom_tool_call": _custom,
         "reasoning": _reasoning,
         "compaction": _compaction,
+        "compaction_trigger": _trigger,
         "item_reference": _reference,
     }
 )

@@ -254,6 +254,13 @@ def test_a_compaction_is_told() -> None:
     assert found.dropped == ("compaction",)
 
 
+def test_a_compaction_cannot_be_asked_for_at_home() -> None:
+    """Words in its place would be an answer that the client takes for none."""
+    with pytest.raises(Refused, match="home-not-local") as refused:
+        asked(said("user", "hi"), {"type": "compaction_trigger"})
+    assert "only its vendor can seal" in refused.value.facts["reason"]
+
+
 @pytest.mark.parametrize(
     ("choice", "names", "told"),
     [
