@@ -28,10 +28,16 @@ _CHUNK: Final = 64 * 1024
 _ITEM: Final = 1800  # bytes that one item takes beside its own, with what is known of it
 
 
+class _Held(Struct, eq=False):
+    """The body that pieces are read from: the newest one of those that have all of them."""
+
+    body: bytes
+
+
 class Beginning(Struct, frozen=True, eq=False):
     """A list as it was, but for its last item: how the body began, and for each item its facts and
-    what a view has of it. Pieces are read from the bytes that are kept here. `size`: bytes of that
-    whole body."""
+    what a view has of it. Pieces are read from what is `held`, each with those that came with it.
+    `size`: bytes of that whole body."""
 
     known: Known
     size: int
@@ -39,6 +45,7 @@ class Beginning(Struct, frozen=True, eq=False):
     messages: tuple[Message, ...]
     pieces: tuple[Piece, ...]
     past: Past
+    held: tuple[_Held, ...] = ()
 
 
 Beginnings = Memory[bytes, Beginning]
@@ -104,18 +111,20 @@ def remember(
     here = node.item_spans() if worth_it(node) else []
     if len(here) < 2:
         return
-    body = node.source.body
+    body, key = node.source.body, _key(node)
     spans = tuple(here[:-1])
-    old = Beginning(
+    pieces, held = _pieces(node, spans, messages, beginnings.get(key))
+    new = Beginning(
         Known.of(body, here[-1][0], node.offset, spans),
         len(body),
         tuple(facts[:-1]),
         tuple(messages[:-1]),
-        _pieces(body, spans, messages),
+        pieces,
         past,
+        held,
     )
     # The facts are in their own memory as well; here they are held on to, so they count.
-    beginnings.renew(_key(node), old, 3 * len(body) + _ITEM * len(here))
+    beginnings.renew(key, new, 3 * len(body) + _ITEM * len(here))
 
 
 def passed(node: Node | None, beginnings: Beginnings) -> None:
@@ -135,17 +144,28 @@ def passed(node: Node | None, beginnings: Beginnings) -> None:
 
 
 def _pieces(
-    body: bytes, spans: Sequence[tuple[int, int]], messages: Sequence[Message]
-) -> tuple[Piece, ...]:
-    return tuple(
-        [
-            Piece(m.address, m.digest, partial(_strands, body, m.address, start, end), end - start)
-            for (start, end), m in zip(spans, messages, strict=False)
-        ]
-    )
+    node: Node, spans: Sequence[tuple[int, int]], messages: Sequence[Message], old: Beginning | None
+) -> tuple[tuple[Piece, ...], tuple[_Held, ...]]:
+    """The pieces of the list `node`, and what they are read from; those of the `old` list remain
+    where the body begins like that one."""
+    body = node.source.body
+    pieces: tuple[Piece, ...] = ()
+    held: tuple[_Held, ...] = ()
+    if old is not None and old.known is node.source.known:
+        pieces, held = old.pieces, old.held
+        for each in held:
+            # Nobody keeps the old body, and where these pieces lie the new one is the same.
+            each.body = body
+    mine, count = _Held(body), len(pieces)
+    new = [
+        Piece(m.address, m.digest, partial(_strands, mine, m.address, start, end), end - start)
+        for (start, end), m in zip(spans[count:], messages[count:], strict=False)
+    ]
+    return (*pieces, *new), (*held, mine)
 
 
-def _strands(body: bytes, address: Address, start: int, end: int) -> tuple[Strand, ...]:
+def _strands(held: _Held, address: Address, start: int, end: int) -> tuple[Strand, ...]:
+    body = held.body
     return Node(Source(body, body), address, start, end).strands()
 
 

@@ -180,6 +180,39 @@ def test_of_a_known_body_only_the_end_is_looked_at() -> None:
     assert sorted(listed._opened.items) == [59, 60, 61]
 
 
+def test_pieces_of_forks_are_read_each_from_its_own() -> None:
+    """Two histories that begin alike share the pieces of their beginning, and no others, whichever
+    came last; and of all bodies that came the last one alone is kept."""
+    dialect = AnthropicMessages()
+    history = [message(number) for number in range(60)]
+    forks = [[*history, *map(message, more)] for more in ((61, 62, 63), (81, 84, 85, 86), (61, 62))]
+    raws = [body(each, {}) for each in forks]
+    dialect.view(read(body(history, {})))
+    memory = dialect.store.beginnings
+    ((key, (first, cost)),) = memory._kept.items()
+    documents = [read(raw, known=dialect.known(raw)) for raw in raws]
+    seen, kept = [], []
+    for document in documents:
+        memory.renew(key, first, cost)  # as for threads that look at once
+        seen.append(dialect.view(document))
+        kept += [each for each, _ in memory._kept.values()]
+    assert seen[0].pieces[5] is seen[1].pieces[5]
+    for each, fork in zip(kept, forks, strict=True):
+        memory.renew(key, each, cost)
+        raws.append(body([*fork, message(88)], {}))
+        seen.append(dialect.view(read(raws[-1], known=dialect.known(raws[-1]))))
+        assert seen[-1].pieces[1 + 60] is each.pieces[60]  # the model comes first
+    for one, raw in zip(seen, raws, strict=True):
+        fresh = AnthropicMessages().view(read(raw)).pieces
+        assert [p.strands() for p in one.pieces] == [p.strands() for p in fresh]
+    for number in range(63, 69, 2):
+        forks[2] += [message(number), message(number + 1)]
+        raw = body(forks[2], {})
+        dialect.view(read(raw, known=dialect.known(raw)))
+        ((last, _),) = memory._kept.values()
+        assert all(each.body is raw for each in last.held)
+
+
 @pytest.mark.parametrize("style", STYLES)
 def test_what_passed_is_not_read_again(style: dict[str, Any]) -> None:
     """A body that nobody looked into is known where it goes on, up to its last message, and is
