@@ -5,11 +5,13 @@ space included, stay. It must not know why something is edited.
 """
 
 import json
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
+from operator import itemgetter
 from typing import TYPE_CHECKING, assert_never
 
 import msgspec
@@ -61,7 +63,32 @@ Edit = Replace | Insert | Member | Remove
 Cut = tuple[int, int, bytes]
 """First byte, end, and what stands there afterwards. An empty span inserts."""
 
+
+@dataclass(frozen=True, slots=True)
+class Spliced:
+    """How a body was spliced up to byte `stop`: by `cuts`, in order, which came to the first
+    `length` bytes of `result`. The same cuts of the same bytes up to there come to the same."""
+
+    cuts: tuple[Cut, ...] = field(repr=False)
+    stop: int
+    result: bytes = field(repr=False)
+    length: int
+
+    @classmethod
+    def of(cls, cuts: Sequence[Cut], stop: int, result: bytes) -> "Spliced | None":
+        """What is known of a body that became `result` by `cuts`, in order; None where one of them
+        goes beyond `stop`."""
+        count = bisect_left(cuts, stop, key=_first)
+        before = tuple(cuts[:count])
+        if before and before[-1][1] > stop:
+            return None
+        grown = sum([start - end + len(new) for start, end, new in before])
+        return cls(before, stop, result, stop + grown)
+
+
 _SHORT = 4096
+_span = itemgetter(0, 1)
+_first = itemgetter(0)
 _strict = parser(bool)
 _well_formed = msgspec.json.Decoder(msgspec.Raw).decode
 
@@ -84,9 +111,13 @@ def splice(document: "Document", edits: Iterable[Edit], cuts: Sequence[Cut] = ()
     Raises `ValueError` for an address that leads nowhere, two edits of one value, an edit inside a
     value that goes, a `raw` that is not one JSON value and a member whose key is there already.
     """
+    found = in_order(document, edits, cuts)
+    return exchange(document.body, found) if found else document.body
+
+
+def in_order(document: "Document", edits: Iterable[Edit], cuts: Sequence[Cut] = ()) -> list[Cut]:
+    """The cuts that carry out what `splice` is given, as they stand in the body."""
     todo = tuple(edits)
-    if not todo and not cuts:
-        return document.body
     taken: set[Address] = set()
     found = list(cuts)
     plans: dict[Address, _Plan] = defaultdict(_Plan)
@@ -108,19 +139,32 @@ def splice(document: "Document", edits: Iterable[Edit], cuts: Sequence[Cut] = ()
         _refuse_inside(taken, edit)
     for address, plan in plans.items():
         found += _cuts(_find(document, address), plan)
-    return exchange(document.body, found)
+    return sorted(found, key=_span)
 
 
-def exchange(raw: bytes, cuts: Iterable[Cut]) -> bytes:
-    """`raw` with the bytes of each cut in the place of its span. One join, whatever they are."""
-    parts: list[bytes] = []
+def exchange(raw: bytes, cuts: Iterable[Cut], known: Spliced | None = None) -> bytes:
+    """`raw` with the bytes of each cut in the place of its span. One join, whatever they are.
+    `known`: what an earlier body with the same bytes became, as far as the cuts are the same."""
+    todo = sorted(cuts, key=_span)
+    parts: list[bytes | memoryview] = []
     at = 0
-    for start, end, new in sorted(cuts, key=_span):
+    # SECURITY: a cut that is another one now, or one more, makes other bytes of the same ones.
+    if known is not None and _goes_on(todo, known):
+        parts, at = [memoryview(known.result)[: known.length]], known.stop
+        todo = todo[len(known.cuts) :]
+    for start, end, new in todo:
         assert start >= at, "cuts of one body overlap"
         parts += (raw[at:start], new)
         at = end
     parts.append(raw[at:])
     return b"".join(parts)
+
+
+def _goes_on(cuts: Sequence[Cut], known: Spliced) -> bool:
+    """Whether the `cuts` are the known ones up to where those stop."""
+    count = len(known.cuts)
+    same = tuple(cuts[:count]) == known.cuts
+    return same and (len(cuts) == count or cuts[count][0] >= known.stop)
 
 
 def _find(document: "Document", address: Address) -> "Node":
@@ -219,7 +263,3 @@ def _cuts(node: "Node", plan: _Plan) -> list[Cut]:
             else:
                 cuts.append((spans[after][0],) * 2 + (raw + b",",))
     return cuts
-
-
-def _span(cut: Cut) -> tuple[int, int]:
-    return cut[:2]

@@ -8,22 +8,23 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from operator import attrgetter
+from operator import itemgetter
 from typing import Any
 
 from policies.conversation import Address, Conversation, Unit
-from policies.decision import Claimed, Decision, Frame, FrameRow
+from policies.decision import Claimed, Decision, Frame, FrameRow, Leg
 from policies.envelope import wrap_untrusted
 from proxy.dialects.cutting import Opening, taken_out
 from proxy.dialects.placing import Edit, left_out
-from proxy.edits import Cut, exchange
+from proxy.edits import Cut, Spliced, exchange, in_order
 from proxy.errors import Refused
 from proxy.json_whole import Writer
 from proxy.lazyjson import Document, Node, Replace, dump, read, splice
 from proxy.memory import Memory
 
 _Framing = tuple[Unit, FrameRow]
-_UNIT = attrgetter("unit")
+_Rows = tuple[tuple[int, ...], tuple[FrameRow | None, ...]]
+_UNIT = itemgetter(0)  # of a frame
 _DEPTH = 2  # of the address of a message: its list, its index
 _ENTRY = 300  # key, slot and bytes object of one finished message
 _PART = 300  # what one frame adds to the key
@@ -37,10 +38,12 @@ and the message as it left."""
 
 @dataclass(frozen=True, slots=True)
 class _Cuts:
-    """The framed messages of a past, as they leave, and the rows of their units by number."""
+    """The framed messages of a past, as they leave, and the rows of their units by number. `made`:
+    what all of it became."""
 
     cuts: tuple[Cut, ...] = ()
-    rows: Sequence[tuple[int, FrameRow | None]] = ()
+    rows: _Rows = ((), ())
+    made: Spliced | None = None
 
 
 def rendered(
@@ -61,7 +64,7 @@ def rendered(
     known = _known_cuts(conversation, decision, claimed)
     cuts = [*known.cuts]
     by_message: dict[int, list[_Framing]] = {}
-    for frame in decision.frames[len(known.rows) :]:
+    for frame in decision.frames[len(known.rows[0]) :]:
         unit = conversation.units[frame.unit]
         framing = unit, _known(claimed.rows.get(frame.unit))
         by_message.setdefault(unit.message, []).append(framing)
@@ -87,10 +90,25 @@ def rendered(
             finished.renew(about, (framings, raw), len(raw) + _ENTRY + _PART * len(framings))
         cuts.append((*node.span, raw))
         settled += index < past.messages
-    if len(known.cuts) < settled:
+    found = in_order(document, (*edits, *left_out(decision)), cuts)
+    if not found:
+        return document.body
+    sent = exchange(document.body, found, known.made)
+    if past.messages and past.kept.get(_Cuts) is not known:
         count = bisect_left(decision.frames, past.units, key=_UNIT)
-        past.keep(_Cuts, _Cuts(tuple(cuts[:settled]), _rows(decision.frames[:count], claimed)))
-    return splice(document, (*edits, *left_out(decision)), cuts)
+        rows = _rows(decision.frames[:count], claimed)
+        # What leaves for a cloud is kept anyway, by the proof.
+        made = _made(document, conversation, found, sent) if decision.leg is Leg.CLOUD else None
+        past.keep(_Cuts, _Cuts(tuple(cuts[:settled]), rows, made))
+    return sent
+
+
+def _made(
+    document: Document, conversation: Conversation, found: Sequence[Cut], sent: bytes
+) -> Spliced | None:
+    """What the past of the conversation became."""
+    behind = conversation.messages[conversation.past.messages]
+    return Spliced.of(found, node_at(document.root, behind.address).offset, sent)
 
 
 def _known_cuts(conversation: Conversation, decision: Decision, claimed: Claimed) -> _Cuts:
@@ -99,16 +117,16 @@ def _known_cuts(conversation: Conversation, decision: Decision, claimed: Claimed
     for past in (conversation.past, conversation.before):
         known: _Cuts | None = past.kept.get(_Cuts)
         if known is not None:
-            frames = decision.frames[: len(known.rows)]
+            frames = decision.frames[: len(known.rows[0])]
             # SECURITY: a unit is framed with the row that is claimed now, or framed anew.
             if _rows(frames, claimed) == known.rows:
                 return known
     return _Cuts()
 
 
-def _rows(frames: Sequence[Frame], claimed: Claimed) -> list[tuple[int, FrameRow | None]]:
-    numbers = [*map(_UNIT, frames)]
-    return [*zip(numbers, map(claimed.rows.get, numbers), strict=True)]
+def _rows(frames: Sequence[Frame], claimed: Claimed) -> _Rows:
+    numbers = tuple(map(_UNIT, frames))
+    return numbers, tuple(map(claimed.rows.get, numbers))
 
 
 def node_at(node: Node, way: Address) -> Node:

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from proxy.edits import Cut, Spliced, exchange
 from proxy.lazyjson import Insert, Kind, Member, Node, Remove, Replace, read, splice
 from tests.proxy.json_samples import Arr, Obj, bodies, shape, walk
 from tests.proxy.json_samples import text as text_of
@@ -223,3 +224,46 @@ def test_an_edit_beside_lone_surrogates_keeps_them():
     document = read(rb'{"a": "\ud800", "b": 1, "\udfff": 2}')
     assert splice(document, [Replace(("b",), b"2")]) == rb'{"a": "\ud800", "b": 2, "\udfff": 2}'
     assert splice(document, [Remove(("\udfff",))]) == rb'{"a": "\ud800", "b": 1}'
+
+
+CUTS = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 4), st.binary(max_size=3)), max_size=5)
+
+
+def laid_out(lengths: list[tuple[int, int, bytes]], start: int = 0) -> list[Cut]:
+    """Cuts one behind the other, from their distances and lengths."""
+    cuts: list[Cut] = []
+    for gap, length, new in lengths:
+        cuts.append((start + gap, start + gap + length, new))
+        start += gap + length
+    return cuts
+
+
+@given(CUTS, CUTS, CUTS, st.integers(0, 60), st.booleans())
+@settings(max_examples=200)
+def test_what_was_spliced_before_is_spliced_alike(
+    first: list[tuple[int, int, bytes]],
+    then: list[tuple[int, int, bytes]],
+    others: list[tuple[int, int, bytes]],
+    stop: int,
+    same: bool,
+) -> None:
+    """Property: with what an earlier body with the same beginning became, a body becomes what it
+    does without, whether the cuts of that beginning are the same or others."""
+    raw, cuts = bytes(range(100)), laid_out(first)
+    known = Spliced.of(cuts, stop, exchange(raw, cuts))
+    straddles = any(start < stop < end for start, end, _ in cuts)
+    assert (known is None) == straddles
+    grown = raw[:stop] + bytes(range(200, 250)) + raw
+    before = laid_out(first if same else others)
+    before = [cut for cut in before if cut[0] < stop and cut[1] <= stop]
+    after = [*before, *laid_out(then, stop)]
+    assert exchange(grown, after, known) == exchange(grown, after)
+
+
+def test_the_beginning_is_taken_from_what_it_became():
+    """Where the cuts are the same, it is not put together again."""
+    cuts = [(1, 2, b"b"), (4, 4, b"d")]
+    known = Spliced((cuts[0],), 3, b"another result", 7)
+    assert exchange(b"0123456", cuts, known) == b"another3d456"
+    for other in ([], cuts[1:], [(1, 2, b"c")], [cuts[0], (2, 2, b"x")]):
+        assert exchange(b"0123456", other, known) == exchange(b"0123456", other)

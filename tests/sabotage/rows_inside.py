@@ -145,6 +145,12 @@ FRAMING = (
         Cut("if _rows(frames, claimed) == known.rows:", "if True:"),
     ),
     line(
+        "proxy/edits.py",
+        "a cut that is another one now",
+        "proxy/dialects/test_framing.py::test_a_history_leaves_as_it_is_edited_now",
+        Cut("known is not None and _goes_on(todo, known)", "known is not None"),
+    ),
+    line(
         "proxy/dialects/framing.py",
         "a unit whose frame cannot be made",
         f"{RENDER}::test_text_that_holds_the_nonce_refuses_the_request",

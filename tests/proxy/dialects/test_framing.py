@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from policies.decision import Claimed, Decision, Frame, FrameRow, Leg
+from policies.decision import Claimed, Decision, Frame, FrameRow, Leg, Placed
 from policies.envelope import neutralise, wrap_untrusted
+from proxy import edits
 from proxy.dialects import framing
 from proxy.dialects.anthropic_messages import AnthropicMessages
 from proxy.dialects.openai_chat import OpenAIChat
@@ -106,10 +107,10 @@ def talk(turns: int) -> bytes:
     return json.dumps({"messages": messages}).encode()
 
 
-def known_render(dialect: OpenAIChat, body: bytes, rows: dict[int, FrameRow]) -> bytes:
+def known_render(dialect: OpenAIChat, body: bytes, rows: dict[int, FrameRow], **more: Any) -> bytes:
     document = read(body, known=dialect.known(body))
     frames = tuple(Frame(number, row, known=True) for number, row in sorted(rows.items()))
-    decision = Decision(Leg.CLOUD, frames)
+    decision = Decision(Leg.CLOUD, frames, **more)
     return dialect.render(document, dialect.view(document), decision, Claimed(rows))
 
 
@@ -126,6 +127,47 @@ def test_a_history_is_framed_as_it_is_claimed_now() -> None:
             mine = {number: row for number, row in other.items() if number < turns}
             fresh = known_render(OpenAIChat(), talk(turns), mine)
             assert known_render(dialect, talk(turns), mine) == fresh
+
+
+POLICY: dict[str, Any] = {"policy_text": "one policy"}
+
+
+def placed(after: int) -> dict[str, Any]:
+    return POLICY | {"placed": (Placed(after, "remember", 0, ("messages", 0, "content"), True),)}
+
+
+@pytest.mark.parametrize(
+    ("other", "alike"),
+    [
+        (POLICY, [True, True]),
+        (placed(after=28), [True, False]),
+        (placed(after=8), [False, False]),
+        ({}, [False, False]),
+        ({"policy_text": "another policy"}, [False, False]),
+        (POLICY | {"removed": (("messages", 3),)}, [False, False]),
+        (POLICY | {"removed": (("messages", 0),)}, [False, False]),
+    ],
+)
+def test_a_history_leaves_as_it_is_edited_now(
+    other: dict[str, Any], alike: list[bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While all of it is edited alike it is not put together again; with other texts of ours in it,
+    or without one of its messages, it is."""
+    found: list[bool] = []
+
+    def told(*about: Any) -> bool:
+        found.append(goes_on(*about))
+        return found[-1]
+
+    goes_on = edits._goes_on
+    monkeypatch.setattr(edits, "_goes_on", told)
+    dialect = OpenAIChat()
+    rows = {number: FrameRow(f"{number:032x}", "f", intro=True) for number in range(20)}
+    for turns, more in ((12, POLICY), (13, POLICY), (14, other), (15, other), (16, POLICY)):
+        mine = {number: rows[number] for number in range(turns)}
+        fresh = known_render(OpenAIChat(), talk(turns), mine, **more)
+        assert known_render(dialect, talk(turns), mine, **more) == fresh
+    assert found == [True, alike[0], True, alike[1]]
 
 
 @pytest.mark.parametrize(
