@@ -12,6 +12,7 @@ from itertools import count
 
 _MARK = "0" * 12
 _PARALLEL = 4
+_NUMBERS = count()
 
 
 def _text() -> str:
@@ -81,12 +82,12 @@ def history(size: int, *, stream: bool = False, name: str = "") -> list[bytes]:
 
 
 def fresh(body: bytes, port: str, stream: str = "") -> Iterator[Sequence[bytes]]:
-    """Endless requests: the head, and `body` with a number of its own in its last result.
-    `stream`: events and milliseconds between them, for the fake upstream."""
+    """Endless requests: the head, and `body` with a number in its last result that no other request
+    of this process has. `stream`: events and milliseconds between them, for the fake upstream."""
     at = body.rindex(b'"}]}],"stream"')
     before, after = body[:at], body[at:]
     head = _head(port, len(body) + len(_MARK), f"bench-stream: {stream}\r\n" * bool(stream))
-    for number in count():
+    for number in _NUMBERS:
         yield head, before, b"%012d" % number, after
 
 

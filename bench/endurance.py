@@ -16,7 +16,7 @@ from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
-from bench import bodies, client, figures, nodes, results, rude
+from bench import bodies, client, figures, nodes, results, rude, streams
 from bench.processes import Server, server
 from bench.requests import fresh
 from bench.rude import SETTLE
@@ -76,8 +76,14 @@ def _port(one: Server) -> str:
     return one.url.removeprefix("http://")
 
 
-async def _streams(one: Server, count: int, pace: int) -> client.Streams:
-    asked = fresh(one, bodies.history(2_000, stream=True)[-1], f"{EVENTS} {pace}")
+def _asked(servers: dict[str, Server], pace: int) -> dict[str, Iterator[Sequence[bytes]]]:
+    """New requests for streams, by mode."""
+    body = bodies.history(2_000, stream=True)[-1]
+    return {mode: fresh(servers[mode], body, f"{EVENTS} {pace}") for mode in MODES}
+
+
+async def _streams(one: Server, count: int, asked: Iterator[Sequence[bytes]]) -> client.Streams:
+    await streams.connected(one, count)
     return await client.streams(one.url, partial(next, asked), count)
 
 
@@ -85,10 +91,11 @@ async def _few(servers: dict[str, Server]) -> list[Row]:
     whole: dict[str, list[float]] = {mode: [] for mode in MODES}
     after: dict[str, list[float]] = {mode: [] for mode in MODES}
     late: dict[str, list[float]] = {mode: [] for mode in MODES}
+    asked = _asked(servers, FEW_PACE)
     for turn in range(ROUNDS + 1):
         for mode in MODES if turn % 2 else reversed(MODES):
             figures.say(f"{FEW} streams, {mode}")
-            took = await _streams(servers[mode], FEW, FEW_PACE)
+            took = await _streams(servers[mode], FEW, asked[mode])
             if turn:  # the first round is there to warm up
                 whole[mode].append(statistics.median(took.whole))
                 after[mode].append(statistics.median(took.after))
@@ -119,9 +126,10 @@ def _delays(title: str, late: dict[str, list[float]]) -> list[Row]:
 
 async def _many(servers: dict[str, Server]) -> list[Row]:
     rows: list[Row] = []
+    asked = _asked(servers, MANY_PACE)
     for mode in MODES:
         figures.say(f"{MANY} streams, {mode}")
-        took = await _streams(servers[mode], MANY, MANY_PACE)
+        took = await _streams(servers[mode], MANY, asked[mode])
         peak = f", at most {servers[mode].memory('VmHWM'):.0f} MB" if mode != "direct" else ""
         figure = f"{len(took.whole)} whole, {statistics.median(took.whole):.2f} s{peak}"
         rows.append((f"{MANY} streams at {MANY_PACE} ms, {mode}", figure, f"{MANY}"))

@@ -17,7 +17,7 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 
-from bench import bodies, client, figures, nodes, requests, results
+from bench import bodies, client, figures, nodes, requests, results, streams
 from bench.processes import Server, server
 from bench.variant import VARIANTS, Variant, available
 
@@ -113,6 +113,7 @@ async def _relayed(pair: Mapping[str, Server], found: Figures) -> None:
         took = await client.streams(one.url, partial(next, asked), BURSTS)
         found[COLUMNS[2]][which].append(took.heard / (one.cpu() - before))
     for which, one in _turns(pair, STREAM_ROUNDS):
+        await streams.connected(one, PARALLEL)
         asked = requests.fresh(one, stream, f"{PARALLEL_EVENTS} {PACE}")
         took = await client.streams(one.url, partial(next, asked), PARALLEL)
         found[COLUMNS[3]][which].append(statistics.median(took.first))
