@@ -99,6 +99,12 @@ class _Peer(ResponseHandler):
         if peer := transport.get_extra_info("peername"):
             self.address = str(peer[0])
 
+    def resume_reading(self, resume_parser: bool = True) -> None:
+        """aiohttp resumes after every read of a body, and has its parser look at no bytes; only
+        where reading rests is there anything to resume."""
+        if self._reading_paused:
+            super().resume_reading(resume_parser)
+
     def has_news(self) -> bool:
         """Whether it has been used before and has something to read: where nothing was asked, that
         is its end, or an answer to nobody."""

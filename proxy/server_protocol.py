@@ -119,6 +119,12 @@ class Connection(RequestHandler):
         if self._ahead_timer is None and self._ahead():
             self._await_turn()
 
+    def resume_reading(self, resume_parser: bool = True) -> None:
+        """aiohttp resumes after every read of a body, and has its parser look at no bytes; only
+        where reading rests is there anything to resume."""
+        if self._reading_paused or self._buffer_paused:
+            super().resume_reading(resume_parser)
+
     def retire(self) -> None:
         """Close after the request in flight, whose body still arrives; at once if there is none."""
         if self._waiter is not None and not self._waiter.done():
