@@ -83,10 +83,11 @@ class Parts:
 
 @dataclass(slots=True)
 class Node:
-    """A node that serves."""
+    """A node that serves. `began`: the configuration that it was started with."""
 
     parts: Parts
     gateway: Gateway
+    began: Config
 
     @property
     def url(self) -> str:
@@ -111,8 +112,9 @@ class Node:
         self.parts.outbound.reload(config.timeouts, tailnet=config.tailnet)
         self.parts.ledger.keep = config.ledger_keep
         self.gateway.house = self.parts.house(config)
-        changed = [f"listen.{name}" for name in _FIXED if _differ(old.listen, config.listen, name)]
-        return (*changed, *(["state.url"] if old.state_url != config.state_url else []))
+        began = self.began
+        waits = [f"listen.{name}" for name in _FIXED if _differ(began.listen, config.listen, name)]
+        return (*waits, *(["state.url"] if began.state_url != config.state_url else []))
 
 
 @asynccontextmanager
@@ -160,7 +162,7 @@ async def running(
         gateway = Gateway(parts.house(config), new_id=_request_id, clock=time.monotonic)
         await listener.start(gateway.handle, dress=_dress, note=_note)
         stack.push_async_callback(listener.stop, 0.0)
-        yield Node(parts, gateway)
+        yield Node(parts, gateway, config)
 
 
 async def _close_secrets(parts: Parts) -> None:

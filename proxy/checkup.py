@@ -13,13 +13,26 @@ from proxy.problems import Invalid, Problem
 def look(config: Config) -> list[str]:
     """Warnings about what can be seen without listening. Raises `Invalid` if the secrets folder
     was written and cannot be read: a node would keep everything off the cloud."""
+    return [*unasked(config), *skipped(config)]
+
+
+def unasked(config: Config) -> list[str]:
+    """That home is to be asked first, and there is none."""
+    first = [config.fallback.prefer, *(route.prefer for route in config.routes)]
+    if config.home is not None or "local" not in first:
+        return []
+    return ["a local model is to be asked first, and none is named: [[upstream]], leg, model"]
+
+
+def skipped(config: Config) -> list[str]:
+    """Files of the secrets folder that are not looked for. Raises `Invalid` as `look` does."""
     if not config.secrets_dir:
         return []
-    skipped = asyncio.run(_read_secrets(config.secrets_dir))
-    if not skipped:
+    count = asyncio.run(_read_secrets(config.secrets_dir))
+    if not count:
         return []
     why = "too short, too large, or no files"
-    return [f"{skipped} files below screen.secrets_dir are not looked for ({why})"]
+    return [f"{count} files below screen.secrets_dir are not looked for ({why})"]
 
 
 async def _read_secrets(path: str) -> int:
@@ -30,7 +43,10 @@ async def _read_secrets(path: str) -> int:
     try:
         secrets.current()
     except Refused:
-        words, hint = "cannot be read, or a file in it", "give Transom read access to it"
+        words, hint = (
+            "cannot be read, the folder or a file in it",
+            "give Transom read access to it",
+        )
         raise Invalid([Problem("screen.secrets_dir", words, hint)]) from None
     finally:
         await secrets.close()

@@ -94,8 +94,7 @@ def serve(config: str | None) -> int:
     _refuse_rivals()
     from proxy.config import load
 
-    given = Path(config) if config else None
-    examined = _examined(given)
+    examined = _examined(Path(config) if config else None)
     from proxy.early import Early
 
     early = Early()
@@ -103,8 +102,7 @@ def serve(config: str | None) -> int:
 
     return run_node(
         examined.config,
-        config_path=examined.path,
-        reload=lambda: load(given, os.environ),
+        reload=lambda: load(examined.path, os.environ),
         screen=early.screen,
     )
 

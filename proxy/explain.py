@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from policies.decide import looks_inside
+from policies.decision import Leg, Refusal
 from policies.notices import summary, words
 from proxy import around
 from proxy.clean import CleanMarks
@@ -21,6 +22,7 @@ from proxy.dialects import ALL
 from proxy.endpoints import Treatment, match
 from proxy.errors import Refused
 from proxy.explained import Told, cut_of, view_of
+from proxy.instead import ENDPOINTS, instead
 from proxy.ledger import Ledger
 from proxy.outgoing import Outgoing, Request, Workshop, look, open_body
 from proxy.refusals import said
@@ -96,13 +98,16 @@ class _Nonces:
 
 
 async def _tell(config: Config, path: str, name: str | None, body: bytes) -> Told:
-    told = Told()
+    told, where = Told(), ""
+    no: Refused | Refusal | None = None
     try:
         matched = match("POST", path, {}, config.endpoints_open)
         dialect = ALL[matched.endpoint.dialect]
         document, model = open_body(dialect, body)
         chosen = _chosen(config, name, matched.endpoint.family, model)
-        told.leg = chosen.upstream.leg
+        told.leg, where = chosen.upstream.leg, matched.endpoint.path
+        if chosen.home_first and told.leg is Leg.CLOUD and where in ENDPOINTS:
+            told.asks(config.home, "first")
         async with _screens(config) as screens, _state(config) as store:
             try:
                 seen = look(dialect, document)
@@ -134,8 +139,13 @@ async def _tell(config: Config, path: str, name: str | None, body: bytes) -> Tol
             if (cut := outgoing.decision.cut) is not None and cut.window.mode != "off":
                 told.cut = cut_of(cut, screens.current())
             _conclude(told, outgoing, nonces, body)
-    except Refused as no:
-        told.refused(no.code, said(no))
+            no = outgoing.decision.refusal
+    except Refused as refused:
+        told.refused(refused.code, said(refused))
+        no = refused
+    if no is not None and told.leg is not None and told.home is None:
+        held = bool(no.facts.get("held"))
+        told.asks(instead(config, no.code, leg=told.leg, path=where, held=held), "instead")
     return told
 
 

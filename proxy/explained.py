@@ -16,6 +16,7 @@ from policies.provenance import trust_of
 from policies.screening import Screen, place
 from policies.settings import Policies
 from proxy.changes import changes
+from proxy.config import UpstreamSettings
 
 HIDDEN = "-"
 """Stands for a name that is not told."""
@@ -25,7 +26,8 @@ HIDDEN = "-"
 class Told:
     """`verdict`: `allow`, `block`, `refuse` (the request itself is no good), `local` (it stays on
     this node and is not screened). `words` are the notice's. `noted`: what is told and decides
-    nothing. `cut`: what of the conversation would not leave. `body`: what would; `changes`: how it
+    nothing. `cut`: what of the conversation would not leave. `home`: which model at home is asked
+    first, or answers instead. `body`: what would; `changes`: how it
     differs from what the client sent."""
 
     leg: Leg | None = None
@@ -38,6 +40,7 @@ class Told:
     adopted: int = 0
     noted: tuple[Finding, ...] = ()
     cut: Mapping[str, object] | None = None
+    home: Mapping[str, str] | None = None
     body: bytes | None = field(default=None, repr=False)
     changes: Sequence[str] = field(default=(), repr=False)
 
@@ -53,6 +56,11 @@ class Told:
     def blocked(self, code: str, words: str, findings: tuple[Finding, ...]) -> None:
         """The screen keeps it from leaving."""
         self.verdict, self.notice, self.words, self.findings = "block", code, words, findings
+
+    def asks(self, home: UpstreamSettings | None, when: str) -> None:
+        """`home`, if there is one, is asked `first`, or answers `instead` of the cloud."""
+        if home is not None:
+            self.home = {"upstream": home.name, "asked": when}
 
     def sent(self, body: bytes, came: bytes, observed: tuple[Finding, ...]) -> None:
         """`body` would be sent for the one that `came`, whatever was `observed` in it. It is told
@@ -73,6 +81,7 @@ class Told:
             "frames": self.frames,
             "adopted": self.adopted,
             "cut": self.cut,
+            "home": self.home,
             "view": self.view,
         }
         text = json.dumps(head)
@@ -84,6 +93,7 @@ class Told:
             f"leg      {self.leg or HIDDEN}",
             f"verdict  {self.verdict}",
             *([f"notice   {self.words or self.notice}"] if self.notice else []),
+            *([] if self.home is None else [_home_line(self.home)]),
             *(f"found    {each.kind} at {each.place}" for each in self.findings),
             *(f"noted    {each.kind} at {each.place}" for each in self.noted),
             f"frames   {self.frames}, adopted {self.adopted}",
@@ -110,6 +120,13 @@ def cut_of(cut: Cut, screen: Screen) -> Mapping[str, object]:
         "tools": [_name(each, screen) for each in cut.names],
         "told": window.notice,
     }
+
+
+def _home_line(home: Mapping[str, str]) -> str:
+    does = (
+        "is asked before the cloud" if home["asked"] == "first" else "answers instead, if it is up"
+    )
+    return f"home     {home['upstream']} {does}"
 
 
 def _cut_lines(cut: Mapping[str, object]) -> list[str]:

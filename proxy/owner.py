@@ -60,8 +60,9 @@ class Case:
 
     @property
     def audited(self) -> Mapping[str, object]:
-        """What a row of the audit says of it, with the leg that was asked."""
-        return {**self.line.fields, "leg": self.asked or self.leg}
+        """What a row of the audit says of it, with the leg that was asked, if it came so far."""
+        leg = self.asked or self.leg
+        return {**self.line.fields, "leg": leg} if leg else self.line.fields
 
     def whose(self) -> Whose:
         fields = self.line.fields

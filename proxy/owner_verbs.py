@@ -38,7 +38,8 @@ def join(group: click.Group) -> None:
         """Show what Transom has to tell, or acknowledge one of it: notices ack ID."""
         match what:
             case ():
-                return _shown("notices", _notice, as_json=as_json, every=every)
+                nothing = "there is nothing to tell" if every else "no notice is open"
+                return _shown("notices", _notice, nothing, as_json=as_json, every=every)
             case ("ack", number) if number.isascii() and number.isdigit() and len(number) < 16:
                 return _ack(int(number))
             case _:
@@ -52,7 +53,7 @@ def join(group: click.Group) -> None:
         answered go to a cloud again: sessions release ID."""
         match what:
             case ():
-                return _shown("sessions", _session, as_json=as_json)
+                return _shown("sessions", _session, "no session was seen", as_json=as_json)
             case ("release", session) if re.fullmatch("[0-9a-f]{12}", session):
                 return _release(session)
             case _:
@@ -80,18 +81,30 @@ def _blocked(follow: bool, since: str | None, *, as_json: bool) -> int:
             return _not_read()
         _print(rows, _event, as_json=as_json)
         if not follow:
-            return FINE
+            return _none(rows, "nothing was blocked, refused, cut or diverted", as_json=as_json)
         after = max((row["id"] for row in rows), default=after)
         time.sleep(_EVERY)
 
 
 def _shown(
-    verb: str, line: Callable[[Mapping[str, Any]], str], *, as_json: bool, every: bool = False
+    verb: str,
+    line: Callable[[Mapping[str, Any]], str],
+    nothing: str,
+    *,
+    as_json: bool,
+    every: bool = False,
 ) -> int:
     rows = _rows(ask_node(verb, all=every))
     if rows is None:
         return _not_read()
     _print(rows, line, as_json=as_json)
+    return _none(rows, nothing, as_json=as_json)
+
+
+def _none(rows: Rows, nothing: str, *, as_json: bool) -> int:
+    """Say so where there are no rows; an empty answer could be a fault as well."""
+    if not rows and not as_json:
+        click.echo(nothing, err=True)
     return FINE
 
 

@@ -38,7 +38,7 @@ def choose(config: Config, *, family: str, model: str, client: str) -> Chosen:
             )
     for upstream in speakers.values():
         return Chosen(upstream, general, config.fallback.prefer == "local")
-    raise Refused("no-route", dialect=f" ({family})")
+    raise Refused("no-route", dialect=family)
 
 
 def _matches(route: RouteSettings, family: str, model: str, client: str) -> bool:

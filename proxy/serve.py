@@ -32,9 +32,7 @@ FINE, WRONG = 0, 2
 _NAMES = 1024
 
 
-def serve(
-    config: Config, *, config_path: Path | None, reload: Callable[[], Config], screen: Build
-) -> int:
+def serve(config: Config, *, reload: Callable[[], Config], screen: Build) -> int:
     """Serve until SIGTERM. `reload` reads the configuration again; what it raises keeps the old
     one. `screen` builds what guards the first requests. Returns the exit code: 0 after draining, 2
     when it cannot start."""

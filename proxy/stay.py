@@ -1,14 +1,14 @@
 """A request that must not leave: answered at home in place of the upstream that was asked.
 
-Owns which refusals home may answer, and what has to be remembered and written down about it before
-it does. It must not know why something must not leave, nor how home finds its answer.
+Owns what has to be remembered and written down about it before home answers. It must not know why
+something must not leave, nor how home finds its answer.
 """
 
 import time
 from collections.abc import Awaitable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from typing import TypeVar
 
 from policies.conversation import Conversation
 from policies.decision import Decision, Leg
@@ -22,6 +22,7 @@ from proxy.ending import ended
 from proxy.endpoints import Treatment
 from proxy.errors import Refused
 from proxy.home_only import HomeOnly, outputs
+from proxy.instead import ENDPOINTS, instead
 from proxy.lazyjson import Document
 from proxy.local.asking import Asked
 from proxy.local.home import DOWN, Home
@@ -33,27 +34,6 @@ from proxy.state.base import StateError
 from proxy.watched import watched
 
 T = TypeVar("T")
-
-KEPT: Final = frozenset(
-    {
-        "egress-ambiguous", "egress-blocked", "home-only", "not-minimal", "proof-failed",
-        "secrets-unreadable",
-    }
-)  # fmt: skip
-"""Refusals of what must not leave. Others are about the request itself, and home would not do
-better."""
-
-ENDPOINTS: Final = frozenset(
-    {
-        "/v1/messages",
-        "/v1/messages/count_tokens",
-        "/v1/chat/completions",
-        "/v1/responses",
-        "/v1/responses/input_tokens",
-        "/api/chat",
-    }
-)
-"""Where home has an answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,20 +55,10 @@ class Stay:
     admitted: Admitted
     case: Case
 
-    @property
-    def _has_answer(self) -> bool:
-        """Whether home has an answer of this kind at all."""
-        return self.admitted.match.endpoint.path in ENDPOINTS
-
     def instead(self, no: Refused, leg: Leg) -> UpstreamSettings | None:
         """Who answers in place of a refusal; None where it stands."""
-        home, on_hit = self.config.home, self.config.policies.egress.on_hit
-        if leg is not Leg.CLOUD or no.code not in KEPT or on_hit == "refuse":
-            return None
-        # A client that leaned on what the cloud holds sends all of it again when it is told.
-        if no.facts.get("held") or not self._has_answer:
-            return None
-        return home
+        path, held = self.admitted.match.endpoint.path, bool(no.facts.get("held"))
+        return instead(self.config, no.code, leg=leg, path=path, held=held)
 
     async def answer(
         self, upstream: UpstreamSettings, document: Document, dialect: Dialect, no: Refused
@@ -158,7 +128,7 @@ class Stay:
         has none, as a word of ours, and then the request may go on as far as it may leave. Raises
         `Refused` for what nobody is to answer."""
         upstream = self.config.home
-        if upstream is None or not self._has_answer:
+        if upstream is None or self.admitted.match.endpoint.path not in ENDPOINTS:
             return DOWN
         self.case.line.know(leg=Leg.LOCAL.value, upstream=upstream.name)
         outgoing = await self._prepared(document, dialect, met)

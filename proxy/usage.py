@@ -26,10 +26,12 @@ def words(error: click.UsageError, group: click.Group) -> str:
         case click.BadParameter():
             return f"{_name(error.param)} does not take this value{_choices(error.param)}"
         case click.BadOptionUsage():
-            # This error does not know its verb.
-            ours = {name for verb in group.commands.values() for name in _names(verb)}
-            known = error.option_name if error.option_name in ours else "an option"
-            return f"{known} is used wrongly; it takes one value, or none if it is a switch"
+            # This error does not know its verb; what one name is, it is for every verb.
+            ours = {name: option for verb in group.commands.values() for name, option in _of(verb)}
+            if (known := ours.get(error.option_name)) is None:
+                return "an option is used wrongly; it takes one value, or none if it is a switch"
+            takes = "takes no value" if known.is_flag else "needs a value"
+            return f"option {error.option_name} {takes}"
         case _:
             return "there are more arguments than this verb takes"
 
@@ -65,5 +67,10 @@ def _options(context: click.Context | None) -> set[str]:
     return {name for parameter in parameters for name in parameter.opts}
 
 
-def _names(verb: click.Command) -> set[str]:
-    return {name for parameter in verb.params for name in parameter.opts}
+def _of(verb: click.Command) -> Iterable[tuple[str, click.Option]]:
+    return (
+        (name, option)
+        for option in verb.params
+        if isinstance(option, click.Option)
+        for name in option.opts
+    )

@@ -36,7 +36,8 @@ def _check_fallback(reading: Reading, name: str, upstreams: dict[str, UpstreamSe
     """Only what was written can be wrong: a node without a model at home refuses instead."""
     way, upstream = tuple(keys.FALLBACK.path.split(".")), upstreams.get(name)
     if reading.written(keys.FALLBACK) and upstream is None:
-        reading.complain(way, f"there is no such upstream{near(name, list(upstreams))}")
+        homes = [each.name for each in upstreams.values() if each.leg is Leg.LOCAL]
+        reading.complain(way, f"there is no such upstream{near(name, homes)}")
     elif reading.written(keys.FALLBACK) and upstream and upstream.leg is not Leg.LOCAL:
         # SECURITY: what must not leave would leave.
         reading.complain(way, "is a cloud; only a local upstream answers what must not leave")

@@ -96,7 +96,7 @@ def flag() -> Kind[bool]:
 
 def whole(least: int, most: int) -> Kind[int]:
     """A whole number from `least` to `most`."""
-    expects = f"a whole number from {least} to {most}"
+    expects = f"a whole number from {least} to {most}" if least < most else f"the number {least}"
 
     def read(value: object) -> int:
         if isinstance(value, int) and not isinstance(value, bool) and least <= value <= most:

@@ -53,15 +53,23 @@ class Examined:
     profile: str = DEFAULT
 
 
-def load(path: Path | None, environ: Mapping[str, str]) -> Config:
-    """The configuration in `path`, or where the search order finds one, or the defaults; the
-    environment beats the file. Raises `problems.Invalid` with everything that is wrong."""
-    return examine(path, environ).config
-
-
 def examine(path: Path | None, environ: Mapping[str, str]) -> Examined:
-    """As `load`, with origins."""
-    found = find_file(path, environ)
+    """The configuration in `path`, or where the search order finds one, or the defaults; the
+    environment beats the file. With origins. Raises `problems.Invalid` with everything that is
+    wrong."""
+    return _examined(find_file(path, environ), environ)
+
+
+def load(path: Path | None, environ: Mapping[str, str]) -> Config:
+    """The configuration once more, from the file `path` that it was found in; where there was none
+    it is searched for again."""
+    # SECURITY: a file that is gone must not become the defaults, which ask nobody for a token and
+    # send to the vendors.
+    found = path if path is not None else find_file(None, environ)
+    return _examined(found, environ).config
+
+
+def _examined(found: Path | None, environ: Mapping[str, str]) -> Examined:
     document = read_document(found) if found else Document()
     overrides, wrong = read_overrides(environ)
     reading = Reading(document, overrides, list(wrong))

@@ -23,7 +23,18 @@ LARGEST_TEXT: Final = 8192
 _OTHERS: Final = {"TRANSOM_CONFIG", "TRANSOM_CONFIG_FILE", "TRANSOM_STATE_KEY_FILE"}
 _KNOWN: Final = {key.path for key in SINGLE}
 _AT_LINE: Final = re.compile(r"\(at line ([0-9]+)")
-_PLAIN_WORDS: Final = re.compile(r"[A-Za-z ,-]+")
+_PLAIN_WORDS: Final = re.compile(r"(?:[A-Za-z ,/-]|'[=\[\]]{1,2}')+")
+_FINISHED: Final = {
+    "Expected": "something else is expected here",
+    "Cannot declare": "a table stands there twice",
+    "Cannot overwrite a value": "a key stands there twice",
+    "Duplicate inline table key": "a key stands there twice",
+    "Cannot mutate immutable namespace": "a table that is closed gets another key",
+    "Cannot redefine namespace": "a table stands there twice",
+    "Found invalid character": "a character may not stand here",
+    "Illegal character": "a character may not stand here",
+}
+"""What the parser says in words that end where it quotes, or that only its author understands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +205,7 @@ def _syntax(message: str, text: str) -> tuple[str, int]:
     # SECURITY: the parser quotes what it read, and that may be a secret.
     plain = _PLAIN_WORDS.match(message)
     words = plain[0].strip() if plain else ""
+    words = _FINISHED.get(words, words)
     return f"is not valid TOML{f': {words}' if words else ''}", line
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from proxy.checkup import look
+from proxy.checkup import skipped
 from proxy.config import Config
 from proxy.config.sources import state_folder
 from proxy.control import NAME
@@ -47,6 +47,10 @@ def _state(config: Config, environ: Mapping[str, str]) -> Check:
         database = Path(config.state_url.removeprefix("sqlite://"))
         ours = {folder: "transom."} if database.parent == folder else ours
         ours.setdefault(database.parent, database.name)
+    for path in ours:
+        if (closed := _closed(path)) is not None:
+            words = f"{path} cannot be written: {closed} is closed to this user"
+            return Check("state", "wrong", words)
     there = {path: name for path, name in ours.items() if path.is_dir()}
     if not there:
         return Check("state", "skipped", f"{folder} is made at the first start")
@@ -61,6 +65,17 @@ def _state(config: Config, environ: Mapping[str, str]) -> Check:
             "state", "wrong", f"{first}{also} can be read by others; run: chmod go= {first}"
         )
     return Check("state", "fine", f"for its owner alone: {', '.join(map(str, there))}")
+
+
+def _closed(path: Path) -> Path | None:
+    """The folder `path`, or the nearest above it that is there, if no file can be made in it."""
+    for folder in (path, *path.parents):
+        try:
+            folder.stat()
+        except OSError:
+            continue
+        return None if os.access(folder, os.W_OK | os.X_OK) else folder
+    return None
 
 
 def _ours(folders: Mapping[Path, str], environ: Mapping[str, str]) -> list[Path]:
@@ -88,7 +103,7 @@ def _secrets(config: Config) -> Check:
             name, "skipped", "no screen.secrets_dir; only the built-in kinds are looked for"
         )
     try:
-        warnings = look(config)
+        warnings = skipped(config)
     except Invalid as invalid:
         return Check(name, "wrong", str(invalid))
     root = Path(config.secrets_dir)

@@ -41,7 +41,8 @@ async def test_a_request_in_flight_keeps_the_settings_it_began_with() -> None:
 
 
 async def test_a_reload_exchanges_policies_and_names_what_waits_for_a_restart() -> None:
-    """Frames off holds at once; another port and state do not, and that is told."""
+    """Frames off holds at once; another port and state do not, and that is told until the file says
+    again what the node began with."""
     async with staged() as stage:
         config = stage.node.config
         off = replace(
@@ -53,6 +54,7 @@ async def test_a_reload_exchanges_policies_and_names_what_waits_for_a_restart() 
         )
         waiting = await stage.node.reload(off)
         assert waiting == ("listen.host", "listen.port", "state.url")
+        assert await stage.node.reload(replace(off, state_url=config.state_url)) == waiting[:2]
         await stage.post("/v1/messages", BODY)
         assert results(stage.upstream.requests[0].body) == ["The weather is fine."]
         assert framed("The weather is fine.") is None

@@ -59,6 +59,7 @@ def test_what_the_caller_can_repair_raises_no_notice() -> None:
     row = audit.refused(b"d", {}, Refused("no-route", dialect="openai"), 404)
     assert (value(row)["event"], row.code) == ("refused", "")
     assert value(row)["trail"] == ["dialect=openai"]
+    assert (value(row)["leg_asked"], value(row)["leg_taken"]) == ("", "")
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from policies.screening import Screen
 from proxy import __version__, cli, rivals
 from proxy.config import Config, sources
 from proxy.first_steps import example
+from proxy.problems import Invalid
 from proxy.secrets_dir import Build
 
 SECRET = "sk-" + "q7Zk29xWv41"
@@ -222,11 +223,8 @@ def served(monkeypatch: pytest.MonkeyPatch) -> Called:
 
     calls: Called = []
 
-    def serve(
-        config: Config, *, config_path: Path | None, reload: Callable[[], Config], screen: Build
-    ) -> int:
-        found = {"config": config, "path": config_path, "again": reload(), "screen": screen}
-        calls.append(found)
+    def serve(config: Config, *, reload: Callable[[], Config], screen: Build) -> int:
+        calls.append({"config": config, "reload": reload, "screen": screen})
         return 0
 
     monkeypatch.setattr(proxy.serve, "serve", serve)
@@ -238,14 +236,27 @@ def test_serve_hands_over_the_configuration(
 ) -> None:
     """What was found is served, and a reload searches and reads again."""
     assert cli.run(["serve"]) == 0
-    assert served[0]["path"] is None
-    assert served[0]["config"] == served[0]["again"]
+    assert served[0]["config"] == served[0]["reload"]()
     assert served[0]["screen"]({}).version == Screen.build().version
     path = put(house / "c.toml", "[listen]\nport = 9\n[owner]\nhost = '127.0.0.1'\n")
     assert cli.run(["serve", "-c", str(path)]) == 0
-    assert served[1]["path"] == path
-    assert served[1]["again"].listen.port == 9
+    assert served[1]["reload"]().listen.port == 9
     assert "warning: not acted on in this version: owner.host" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_a_reload_does_not_take_defaults_for_a_file_that_is_gone(
+    house: Path, served: Called, named: bool
+) -> None:
+    """Whether it was named or found; where there was none, one that was written since counts."""
+    file = put(house / ".config/transom/config.toml", "[listen]\nport = 9\n")
+    assert cli.run(["serve", *(["-c", str(file)] if named else [])]) == 0
+    file.unlink()
+    with pytest.raises(Invalid, match="cannot be read: No such file"):
+        served[0]["reload"]()
+    assert cli.run(["serve"]) == 0
+    put(file, "[listen]\nport = 9\n")
+    assert served[1]["reload"]().listen.port == 9
 
 
 def test_serve_does_not_start_on_a_broken_configuration(

@@ -2,12 +2,15 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from policies.decision import Leg
 from policies.settings import Envelope, Limits, Policies
+from proxy.config import Fallback, UpstreamSettings
 from proxy.demo.evidence import results
 from proxy.demo.upstream import ScriptedUpstream
 from proxy.explain import explain
@@ -77,6 +80,28 @@ def test_a_blocked_body_is_not_told(tell: Tell, dialect: str) -> None:
     assert "body" not in told
 
 
+@DIALECTS
+def test_what_home_would_answer_is_said(
+    tell: Tell, dialect: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Instead of a cloud where something must not leave, or before it where it is asked first."""
+    cloud = settings("http://127.0.0.1:1")
+    home = UpstreamSettings("den", Leg.LOCAL, "http://127.0.0.1:1", ("ollama",), "none", None, "m")
+    config = replace(cloud, upstreams=(*cloud.upstreams, home), fallback=Fallback("den"))
+    path, blocked, fine = PATHS[dialect], BODIES[dialect](secret()), BODIES[dialect]("fine")
+    told = tell(path, blocked, code=1, config=config)
+    assert told["home"] == {"upstream": "den", "asked": "instead"}
+    assert tell(path, blocked, code=1)["home"] is None
+    assert tell(path, fine, config=config)["home"] is None
+    config = replace(config, fallback=Fallback("den", "local"))
+    assert tell(path, fine, config=config)["home"] == {"upstream": "den", "asked": "first"}
+    raw = json.dumps(blocked).encode()
+    explain(config, path=path, upstream="only", body=raw, as_json=False)
+    assert "\nhome     den answers instead" in capsys.readouterr().out
+    explain(config, path=path, upstream=None, body=raw, as_json=False)
+    assert "\nhome     den is asked before the cloud\n" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("path", "body", "notice"),
     [
@@ -96,8 +121,6 @@ def test_what_is_refused_for_other_reasons(
 
 def test_what_stays_home_is_said_so(tell: Tell) -> None:
     """A local leg: nothing leaves, so no body."""
-    from policies.decision import Leg
-
     config = settings("http://127.0.0.1:1", Leg.LOCAL)
     told = tell("/api/chat", BODIES["ollama_chat"](secret()), config=config)
     assert (told["leg"], told["verdict"], "body" in told) == ("local", "local", False)
@@ -105,8 +128,6 @@ def test_what_stays_home_is_said_so(tell: Tell) -> None:
 
 def test_the_view_is_told_where_nothing_would_be_looked_at(tell: Tell) -> None:
     """A plain relay to a local model: the view is there to be read, and no reason to refuse."""
-    from policies.decision import Leg
-
     off = Policies(Envelope(enabled=False), limits=Limits(enabled=False))
     relay = settings("http://127.0.0.1:1", Leg.LOCAL, policies=off)
     told = tell("/api/chat", BODIES["ollama_chat"]("fine"), config=relay)

@@ -96,6 +96,27 @@ def test_json_is_one_object_per_line(
     assert printed.err == ""
 
 
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["blocked"], "nothing was blocked, refused, cut or diverted"),
+        (["blocked", "--since", "1h"], "nothing was blocked, refused, cut or diverted"),
+        (["notices"], "no notice is open"),
+        (["notices", "--all"], "there is nothing to tell"),
+        (["sessions"], "no session was seen"),
+    ],
+)
+def test_where_there_is_nothing_it_says_so(
+    node: Node, capsys: pytest.CaptureFixture[str], arguments: list[str], words: str
+) -> None:
+    """In words beside the data, of which there is none; as JSON nothing is said."""
+    node.answers[arguments[0]]["rows"] = []
+    assert cli.run(arguments) == 0
+    assert capsys.readouterr() == ("", f"{words}\n")
+    assert cli.run([*arguments, "--json"]) == 0
+    assert capsys.readouterr() == ("", "")
+
+
 def test_lines_for_people(node: Node, capsys: pytest.CaptureFixture[str]) -> None:
     """Number, when last, how often, what, whose, from which leg to which, kinds and places."""
     for verb in ("blocked", "notices", "sessions", "status"):

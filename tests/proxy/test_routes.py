@@ -63,4 +63,4 @@ def test_nobody_who_speaks_is_a_notice() -> None:
     """No upstream with the dialect: `no-route`, naming the dialect."""
     with pytest.raises(Refused) as refused:
         choose(replace(CONFIG, upstreams=(OTHER,)), family="ollama", model="", client="")
-    assert (refused.value.code, refused.value.facts) == ("no-route", {"dialect": " (ollama)"})
+    assert (refused.value.code, refused.value.facts) == ("no-route", {"dialect": "ollama"})

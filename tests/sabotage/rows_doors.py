@@ -13,6 +13,12 @@ UPSTREAM_TESTS = "proxy/test_upstream.py"
 
 WAY_IN = (
     line(
+        "proxy/config/load.py",
+        "a file that is gone must not become the defaults",
+        "proxy/test_cli.py::test_a_reload_does_not_take_defaults_for_a_file_that_is_gone",
+        Cut("path if path is not None else find_file(None, environ)", "find_file(None, environ)"),
+    ),
+    line(
         DOOR,
         "nothing reads a body here",
         "proxy/test_door.py::test_no_body_where_none_is_read",

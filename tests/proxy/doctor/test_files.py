@@ -70,6 +70,25 @@ def test_a_configuration_of_somebody_else(house: Path, monkeypatch: pytest.Monke
     assert found.state == ("fine" if uid == 0 else "wrong")
 
 
+@pytest.mark.parametrize("made", [True, False])
+def test_a_state_folder_that_cannot_be_written(
+    house: Path, monkeypatch: pytest.MonkeyPatch, made: bool
+) -> None:
+    """Nor made, where the folder above is closed: no node would start."""
+    if not made:
+        (house / "state" / "transom" / "transom.db").unlink()
+        (house / "state" / "transom" / "transom.db.key").unlink()
+        (house / "state" / "transom").rmdir()
+    stands = house / "state" / "transom" if made else house / "state"
+    monkeypatch.setattr(os, "access", lambda path, mode: path != stands)
+    found = looked(house)["state"]
+    assert found.state == "wrong"
+    assert (
+        found.says
+        == f"{house / 'state' / 'transom'} cannot be written: {stands} is closed to this user"
+    )
+
+
 def test_a_state_folder_that_is_not_made_yet(tmp_path: Path) -> None:
     """Before the first start there is nothing to look at."""
     assert looked(tmp_path)["state"].state == "skipped"
