@@ -187,16 +187,10 @@ class Workshop:
                 return Outgoing(decision, conversation=conversation)
             claimed = await ledger.claim(recalled.seen, decision)
             if claimed.agreed:
-                alike = decision.screened is None or self._goes_on(request, document, recalled.seen)
-                return await self.apart.run(
-                    size if alike else len(request.body),
-                    self._made,
-                    request,
-                    document,
-                    recalled.seen,
-                    decision,
-                    claimed,
-                )
+                asked = request, document, recalled.seen, decision, claimed
+                if len(request.body) > LARGE and not self._goes_on(*asked):
+                    size = len(request.body)
+                return await self.apart.run(size, self._made, *asked)
         raise Refused("state-unavailable")
 
     def beside(self, pieces: Sequence[Piece], credentials: Sequence[str] = ()) -> Decision:
@@ -274,11 +268,24 @@ class Workshop:
         """By what the beginning that was proved last is found."""
         return self.ledger.root(request.client, conversation), document.body[:_HEAD]
 
-    def _goes_on(self, request: Request, document: Document, conversation: Conversation) -> bool:
-        """Whether what is known of the body was proved, too, and most likely need not be again."""
+    def _goes_on(
+        self,
+        request: Request,
+        document: Document,
+        conversation: Conversation,
+        decision: Decision,
+        claimed: Claimed,
+    ) -> bool:
+        """Whether nothing is to be proved, or what is known of the body was, under the same plan,
+        and most likely need not be again."""
+        if decision.screened is None:
+            return True
         known = document.root.source.known
         begun = self.begun.get(self._begins(request, document, conversation))
-        return known is not None and begun is not None and known.is_of(begun.came.body)
+        if known is None or begun is None or not known.is_of(begun.came.body):
+            return False
+        now = _planned(conversation, decision), _authored(decision, claimed)
+        return (begun.planned, begun.authored) == now
 
     def _made(
         self,
@@ -320,11 +327,13 @@ def _cost_of(pieces: Iterable[Piece]) -> int:
 
 
 def _planned(conversation: Conversation, decision: Decision) -> Planned:
-    removed, placed = frozenset(decision.removed), decision.placed
+    removed, placed, cut = frozenset(decision.removed), decision.placed, decision.cut
     if not conversation.messages:
         return Planned(removed, placed, decision.tool_use)
+    if cut is not None and cut.window.mode == "off":
+        cut = None  # all is shown, wherever the turn begins
     key, home = str(conversation.messages[0].address[0]), conversation.home
-    return Planned(removed, placed, decision.tool_use, decision.cut, key, home)
+    return Planned(removed, placed, decision.tool_use, cut, key, home)
 
 
 def _authored(decision: Decision, claimed: Claimed) -> frozenset[str]:

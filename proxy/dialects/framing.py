@@ -96,7 +96,8 @@ def rendered(
     sent = exchange(document.body, found, known.made)
     if past.messages and past.kept.get(_Cuts) is not known:
         count = bisect_left(decision.frames, past.units, key=_UNIT)
-        rows = _rows(decision.frames[:count], claimed)
+        numbers, theirs = _rows(decision.frames[len(known.rows[0]) : count], claimed)
+        rows = (*known.rows[0], *numbers), (*known.rows[1], *theirs)
         # What leaves for a cloud is kept anyway, by the proof.
         made = _made(document, conversation, found, sent) if decision.leg is Leg.CLOUD else None
         past.keep(_Cuts, _Cuts(tuple(cuts[:settled]), rows, made))

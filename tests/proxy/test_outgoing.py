@@ -90,11 +90,15 @@ async def _shop() -> AsyncIterator[tuple[Workshop, Seen]]:
 shop, other = pytest.fixture(_shop), pytest.fixture(_shop)
 
 
-async def prepared(shop: Workshop, seen: Seen, dialect: AnthropicMessages, body: bytes) -> set[str]:
+async def prepared(
+    shop: Workshop, seen: Seen, dialect: AnthropicMessages, body: bytes, mode: str = "off"
+) -> set[str]:
     """What went to a thread for one request."""
     seen.went.clear()
     document, _ = await shop.open(dialect, body)
-    outgoing = await shop.prepare(Request(body, dialect, Leg.CLOUD), document)
+    minimality = Minimality(mode)  # type: ignore[arg-type]
+    request = Request(body, dialect, Leg.CLOUD, minimality=minimality, route=mode)
+    outgoing = await shop.prepare(request, document)
     assert outgoing.cleared is not None
     assert outgoing.cleared.body is body
     return set(seen.went)
@@ -122,3 +126,5 @@ async def test_what_nobody_proved_is_proved_apart(
     # Of the history before that, this one has proved less.
     assert await prepared(*shop, dialect, history(7)) == {"_decided", "_made"}
     assert await prepared(*shop, dialect, history(8)) == {"_decided"}
+    # What was proved under one plan is not proved under another one.
+    assert await prepared(*shop, dialect, history(9), "dialogue") == {"_decided", "_made"}
