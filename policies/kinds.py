@@ -41,13 +41,14 @@ KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
         "unframed-part": Kind("run", "unframed-part"),
         "hidden-characters": Kind("run", "hidden-characters"),
         "forged-opening": Kind("run", "forged-opening"),
-        # Loops and rates. A turn is told once for each level that it reaches.
+        # Loops and rates. A turn is told once for each level that it reaches, also where the first
+        # that is seen of it is the last.
         "read-loop": Kind("turn", "read-loop", "bounded"),
         "read-loop-soft": Kind("turn", "read-loop-soft"),
-        "read-loop-beyond": Kind("turn"),
+        "read-loop-beyond": Kind("turn", "read-loop", "bounded"),
         LONG_TURN: Kind("turn", "turn-limit", "bounded"),
         "turn-limit-soft": Kind("turn", "turn-limit-soft"),
-        "turn-limit-beyond": Kind("turn"),
+        "turn-limit-beyond": Kind("turn", "turn-limit", "bounded"),
         "rate-soft": Kind("session", "rate-soft"),
         "rate-hard": Kind("session", "rate-hard"),
         # What answers do.

@@ -50,10 +50,12 @@ def happened(
     *,
     taken: str,
 ) -> Row:
-    """The row of an event of a request that goes on, by the leg that is `taken`."""
-    word = KINDS.get(kind, PLAIN).audited
+    """The row of an event of a request, which goes on by the leg that is `taken`; empty where no
+    model is asked."""
+    about = KINDS.get(kind, PLAIN)
+    told = {"notice": about.notice} if about.notice else {}
     more = findings(found) if found else {}
-    return _row(digest, word, {**fields, **more}, facts, taken=taken)
+    return _row(digest, about.audited, {**fields, **told, **more}, facts, taken=taken)
 
 
 def safe(facts: Mapping[str, str]) -> dict[str, str]:

@@ -119,10 +119,14 @@ class Owner:
         if conversation is not None:
             case.tainted = tainted(conversation, decision, policies)
             self._count(case, conversation, decision)
+            no = decision.refusal
             for event, apart in events_of(conversation, decision, policies):
+                if no is not None and no.code == event.kind:
+                    self._event(case, event, apart)  # the refusal has the row
+                    continue
                 more = partial(detailed, event, conversation, decision)
-                goes = decision.refusal is None
-                await self._happened(case, event, apart, more, goes=goes)
+                asked = no is None and decision.final is None
+                await self._happened(case, event, apart, more, goes=no is None, asked=asked)
         if decision.observed:
             event = Event("egress-observed", place_of(decision.observed))
             apart = tuple(each.place for each in decision.observed)
@@ -233,15 +237,17 @@ class Owner:
         more: Callable[[], Mapping[str, str]] = dict,
         *,
         goes: bool,
+        asked: bool = True,
         found: Sequence[Finding] = (),
     ) -> None:
         """Count an event, and write its row where it has one, with `more` facts. `goes`: the
-        request is to go on."""
+        request is to go on; `asked`: to a model."""
         kind, digest = self._event(case, event, apart)
         if not KINDS.get(kind, PLAIN).audited or self.recorder.again(digest):
             return
         facts = {**event.facts, **more()}
-        row = audit.happened(digest, kind, case.audited, facts, found, taken=case.leg)
+        taken = case.leg if asked else ""
+        row = audit.happened(digest, kind, case.audited, facts, found, taken=taken)
         whose = case.whose()
         try:
             times = await self._write(case, row, whose)

@@ -6,6 +6,7 @@ import json
 import pytest
 
 from policies.decision import Finding
+from policies.kinds import KINDS
 from proxy import audit, logs
 from proxy.errors import Refused
 
@@ -81,6 +82,7 @@ def test_what_goes_on_says_where_to(kind: str, word: str) -> None:
     assert told["kinds"] == ["nsec"]
     assert "kinds" not in value(audit.happened(b"d", kind, FIELDS, {}, taken="cloud"))
     assert row.counts == ()
+    assert told.get("notice", "") == KINDS[kind].notice
 
 
 def test_what_went_home_says_so() -> None:

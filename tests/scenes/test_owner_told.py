@@ -233,6 +233,64 @@ async def test_a_rate_and_a_loop_are_counted_once_however_they_end() -> None:
         assert [found[level] for level in levels] == [1, 1, 1]
 
 
+def limited(**limits: Any) -> Callable[[Config], Config]:
+    def change(config: Config) -> Config:
+        bounds = replace(config.policies.limits, **limits)
+        return replace(config, policies=replace(config.policies, limits=bounds))
+
+    return change
+
+
+@pytest.mark.parametrize("dialect", PATHS)
+@pytest.mark.parametrize("style", ["answer", "error"])
+async def test_a_loop_has_a_row_for_how_it_ended(dialect: str, style: str) -> None:
+    """One for the answer without tools, one for none of a model, whichever is seen first, with its
+    notice and the leg that was taken; posted again they only count. A turn that is seen for the
+    first time when it is over is told all the same."""
+    ended = ("bounded", "") if style == "answer" else ("refused", "")
+    for seen, expected in (((8, 9), [("bounded", "cloud"), ended]), ((9,), [ended])):
+        async with staged(change=limited(style=style)) as stage:
+            for count in seen:
+                body = TURNS[dialect]([one("look", "a", "the same")] * count)
+                for _ in range(2):
+                    await stage.post(PATHS[dialect], body, SESSION)
+            notices = await told(stage)
+            rows = await stage.node.parts.store.audit()
+        values = [json.loads(row.value) for row in rows]
+        assert [(each["event"], each["leg_taken"]) for each in values] == expected
+        assert {each["notice"] for each in values} == {"read-loop"}
+        assert {each["leg_asked"] for each in values} == {"cloud"}
+        assert {row.times for row in rows} == {2}
+        assert set(notices) - {"adopted"} == {"read-loop"}
+
+
+@pytest.mark.parametrize("dialect", PATHS)
+async def test_three_turns_that_reach_their_limit_are_told(dialect: str) -> None:
+    """Three of one session, each posted twice; two of it, and those of another, are not enough."""
+    async with staged(change=limited(max_turns=2)) as stage:
+
+        async def turn(number: int, session: str) -> set[str]:
+            body = TURNS[dialect]([one("write_file", n, f"{number} {n}") for n in range(2)])
+            body["input" if "input" in body else "messages"][0]["content"] = f"Do {number}."
+            for _ in range(2):
+                answer = await stage.post(
+                    PATHS[dialect], body, {"x-claude-code-session-id": session}
+                )
+                assert answer.headers["x-transom-notice"] == "turn-limit"
+            return set(await told(stage))
+
+        for number, session in enumerate(("one", "two", "one", "two")):
+            assert "turn-limit-repeated" not in await turn(number, session)
+        assert "turn-limit-repeated" in await turn(4, "one")
+        (notice,) = [
+            row
+            for row in await stage.node.parts.store.notices()
+            if row.code == "turn-limit-repeated"
+        ]
+        assert dict(notice.facts) == {"count": "3"}
+        assert (await counters(stage))["turn-limit"] == 5
+
+
 def odd_result(dialect: str) -> dict[str, Any]:
     """A result in which something is that nobody can read."""
     body = BODIES[dialect]("x")
