@@ -148,6 +148,10 @@ def _pools() -> None:
     _replace(serve, "share_memory", lambda: None)
 
 
+def _long_turns() -> None:
+    _replace(serve, "share_time", lambda: None)
+
+
 def _nobody_told() -> None:
     """No event, no counter, no audit, and nobody who reads answers."""
 
@@ -186,6 +190,9 @@ VARIANTS = {
         _nobody_told,
     ),
     "memory-pools": Variant("a pool of memory per thread", "one for all", _pools),
+    "long-turns": Variant(
+        "threads and loop take turns of 5 ms", "turns of a millisecond", _long_turns
+    ),
     "uvloop": Variant("uvloop", "asyncio", _uvloop, needs="uvloop"),
 }
 

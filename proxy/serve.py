@@ -25,7 +25,7 @@ from proxy.notify import notify
 from proxy.problems import Invalid
 from proxy.routes import choose
 from proxy.secrets_dir import Build
-from proxy.server import CannotListen, run, settle, share_memory
+from proxy.server import CannotListen, run, settle, share_memory, share_time
 from proxy.state import StateRefused
 
 FINE, WRONG = 0, 2
@@ -39,6 +39,7 @@ def serve(config: Config, *, reload: Callable[[], Config], screen: Build) -> int
     logs.set_up(sys.stderr)
     os.umask(0o077)
     share_memory()
+    share_time()
     try:
         asyncio.run(_serve(config, reload, screen, os.environ))
     except (CannotListen, StateRefused) as trouble:

@@ -32,6 +32,7 @@ __all__ = [
     "run",
     "settle",
     "share_memory",
+    "share_time",
 ]
 
 DRAIN_SECONDS: Final = 30.0
@@ -39,6 +40,7 @@ _BACKLOG: Final = 1024
 _STEP: Final = 0.05
 _YOUNG: Final = 50_000
 _M_ARENA_MAX: Final = -8  # malloc.h
+_TURN: Final = 0.001  # seconds
 
 
 class CannotListen(Exception):
@@ -153,6 +155,13 @@ def share_memory() -> None:
     turns anyway. Measured with tool results of 1 MB: 245 MB with many pools, 211 MB with one."""
     if hasattr(c := ctypes.CDLL(None), "mallopt"):  # glibc alone
         c.mallopt(_M_ARENA_MAX, 1)
+
+
+def share_time() -> None:
+    """Before any thread starts: who waits for the interpreter has it after a millisecond and not
+    after five. While a thread reads a large body, the loop waits so at every read and write of a
+    socket. Measured with 2 MB that are new: the loop was held for 19 ms at most, and is for 7."""
+    sys.setswitchinterval(_TURN)
 
 
 def settle() -> None:
