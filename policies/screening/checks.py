@@ -8,7 +8,6 @@ import hmac
 import json
 import re
 from collections.abc import Callable, Mapping
-from itertools import pairwise
 from math import log2
 from urllib.parse import unquote_to_bytes
 
@@ -301,23 +300,25 @@ def chosen(value: bytes) -> bool:
 def assigned(value: bytes) -> bool:
     """A value that nobody would write by hand: letters and digits that change places all the time.
     Not an identifier, a path, an address, a UUID, an expression or a stand-in."""
-    if _NOT_A_VALUE.search(value) or value.lower() in _DUMMY_PASSWORDS:
-        return False
-    kinds = [_kind_of(byte) for byte in value if byte not in b"_-."]
-    # A capital before small letters begins a word, which is no change.
-    changes = sum(one != two and (one, two) != ("u", "l") for one, two in pairwise(kinds))
+    kinds = value.translate(_KINDS, b"_-.")
     return (
         len(kinds) >= (32 if re.fullmatch(rb"[0-9a-fA-F]+", value) else 14)
-        and "d" in kinds
-        and ("l" in kinds or "u" in kinds)
-        and 25 * changes >= 7 * len(kinds)
+        and b"d" in kinds
+        and (b"l" in kinds or b"u" in kinds)
+        and 25 * sum(map(kinds.count, _CHANGES)) >= 7 * len(kinds)
+        and value.lower() not in _DUMMY_PASSWORDS
         and entropy(value) >= 3.4
+        and not _NOT_A_VALUE.search(value)
     )
 
 
-def _kind_of(byte: int) -> str:
-    char = chr(byte)
+def _kind_of(char: str) -> str:
     return "d" if char.isdigit() else "l" if char.islower() else "u" if char.isupper() else "o"
+
+
+_KINDS = "".join(map(_kind_of, map(chr, range(256)))).encode()
+# A capital before small letters begins a word, which is no change.
+_CHANGES = [b"dl", b"du", b"do", b"ld", b"lu", b"lo", b"ud", b"uo", b"od", b"ol", b"ou"]
 
 
 def rune(value: bytes) -> bool:
