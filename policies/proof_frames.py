@@ -8,6 +8,7 @@ import html
 import json
 import re
 import unicodedata
+from collections import deque
 from collections.abc import Container, Mapping
 from functools import lru_cache
 from heapq import nsmallest
@@ -52,7 +53,7 @@ class Frames:
         self._texts = texts
         self._rows = claimed.rows
         self._numbers = sorted(claimed.rows)
-        self._waiting: dict[str, list[int]] | None = None
+        self._waiting: dict[str, deque[int]] | None = None
         self.met: list[tuple[FrameRow, str]] = []
 
     @property
@@ -61,12 +62,12 @@ class Frames:
         return bool(self._open)
 
     @property
-    def _open(self) -> dict[str, list[int]]:
+    def _open(self) -> dict[str, deque[int]]:
         """Nonce → the units that wait for a frame with it."""
         if self._waiting is None:
             self._waiting = {}
             for number in self._numbers:
-                self._waiting.setdefault(self._rows[number].nonce, []).append(number)
+                self._waiting.setdefault(self._rows[number].nonce, deque()).append(number)
         return self._waiting
 
     def begin_with(self, known: Met, apart: tuple[tuple[FrameRow, ...], tuple[str, ...]]) -> bool:
@@ -149,6 +150,7 @@ class Frames:
     def _take(self, number: int) -> None:
         row = self._rows[number]
         numbers = self._open[row.nonce]
+        # Mostly the first of them, so that a message of very many parts costs no more for each.
         numbers.remove(number)
         if not numbers:
             del self._open[row.nonce]

@@ -47,7 +47,9 @@ OWNED = 64
 TOOLS_BYTES = 4 * 1024 * 1024
 """Bound of the lists of tools that are remembered because they stay at home."""
 _MARK = 300  # bytes of one mark, or of one row in it, with their slots
-INLINE = 64 * 1024  # bytes; above, a screen with so much to read would hold the event loop
+INLINE = 16 * 1024
+"""Bytes above which a screen with so much to read would hold the event loop: text that is made to
+be hard to read takes a microsecond for each, ordinary text a thirtieth of it."""
 PIECE = 512  # bytes that take as long to read as what each piece costs beside its own
 
 _HEARD = 1 << 16  # bytes of a message whose words take a while to tell

@@ -46,6 +46,8 @@ _PATIENCE = 2048
 _BEHIND = 8
 """Bytes behind a run that belong to it: padding, and the end of the line."""
 _OF_RUN = b"\1" * (_LONG // _STRIDE - 1)
+_SURE = _STRIDE * (len(_OF_RUN) - 1)
+"""Bytes from the first of so many to the last."""
 
 
 Search = Callable[[bytes, int], "re2._Match | None"]
@@ -286,7 +288,13 @@ class _Joined:
         sample = self.data[::_STRIDE].translate(_IN_RUN)
         at = sample.find(_OF_RUN)
         while at >= 0:
-            number = self.number(at * _STRIDE)
+            start = at * _STRIDE
+            # Short texts of one length may have something between them wherever nobody looked.
+            gap = self.data[start : start + _SURE].translate(_IN_RUN).rfind(0)
+            if gap >= 0:
+                at = sample.find(_OF_RUN, (start + gap) // _STRIDE + 1)
+                continue
+            number = self.number(start)
             yield number
             if number >= self.last:
                 return

@@ -2,8 +2,11 @@
 
 import base64
 import hashlib
+from itertools import pairwise
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from policies.screening import checks, rules
 
@@ -105,3 +108,37 @@ def test_tokens_of_which_parts_are_no_json():
     assert not checks.jwt(part("[1]") + b"." + part("{}") + b".x")
     assert not checks.jwt(b"eyJ.eyJ.x")
     assert not checks.jwt(b"eyJ")
+
+
+@pytest.mark.parametrize(
+    ("value", "real"),
+    [
+        (b"Zq7xW2pL" + b"9rTfa1", True),
+        (b"9f86d081884c7d659a2feaa0c55ad0ba", True),
+        (b"9f86d081884c7d659a2feaa0c55ad0b", False),
+        (b"aB3dE5fG7hI9j", False),
+        (b"AnotherLongWordOfMine7", False),
+        (b"0123456789012345", False),
+        (b"onlysmalllettersinhere", False),
+        (b"aaaaaaaa1aaaaaaaa", False),
+        (b"aB3_" * 5, False),
+    ],
+)
+def test_values_that_nobody_would_write_by_hand(value, real):
+    """Digits and letters that change places all the time, and are not the same few."""
+    assert checks.assigned(value) is real
+
+
+@given(st.text("abzAQZ019_-.+~\u00df\u00e9\u00c9\u00b2", min_size=10, max_size=60))
+def test_changes_are_counted_between_any_two(text):
+    """As they are told character by character: from one kind to another, but for a capital before a
+    small letter."""
+
+    def kind(char: str) -> str:
+        return "d" if char.isdigit() else "l" if char.islower() else "u" if char.isupper() else "o"
+
+    kinds = [kind(char) for char in text if char not in "_-."]
+    changes = sum(one != two and (one, two) != ("u", "l") for one, two in pairwise(kinds))
+    coded = text.encode("latin-1").translate(checks._KINDS, b"_-.").decode()
+    assert coded == "".join(kinds)
+    assert sum(map(coded.encode().count, checks._CHANGES)) == changes

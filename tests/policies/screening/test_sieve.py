@@ -228,3 +228,16 @@ def test_runs_are_met_wherever_they_stand(parts):
     texts += [" of it is" * size + written[kind] for kind, size in parts]
     expected = {n for n, (kind, _) in enumerate(parts * 2) if kind in ("run", "hex", "line")}
     assert screen.sieve.sift(texts).tested == expected
+
+
+@pytest.mark.parametrize("before", range(0, 25, 3))
+def test_short_texts_side_by_side_are_no_long_run(before):
+    """Not even where those of one length lie so that a look now and then meets none of what is
+    between them; a run that begins behind them is met all the same."""
+    sieve = _screen().sieve
+    short = ["." * before, *(f"{number:022}" for number in range(90))]
+    assert sieve.sift(short).tested == set()
+    behind = len(short)
+    texts = [*short, "-_" * 512, *short]
+    assert sieve.sift(texts).tested == {behind}
+    assert not sieve.sift([*short, "-_" * 470, *short]).tested
