@@ -9,6 +9,7 @@ import unicodedata
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
+from itertools import compress
 
 from mnemonic import Mnemonic
 
@@ -232,9 +233,8 @@ def _twelve(words: Sequence[bytes], listed: Container[bytes]) -> bool:
     """Are there twelve listed words in a row? Such a run has one at every twelfth place, so that
     only one word in twelve is looked up, and the neighbours of the few that fit."""
     last = len(words) - 1
-    for at in range(11, len(words), 12):
-        if words[at] not in listed:
-            continue
+    every = range(11, len(words), 12)
+    for at in compress(every, map(listed.__contains__, words[11::12])):
         left = right = at
         while left > 0 and at - left < 11 and words[left - 1] in listed:
             left -= 1

@@ -3,7 +3,7 @@
 Owns the bound. It must not know what is looked for.
 """
 
-from collections import Counter
+from collections import defaultdict
 from typing import NoReturn
 
 FACTOR = 12
@@ -24,7 +24,7 @@ class Work:
 
     def __init__(self, size: int) -> None:
         self.limit = max(FACTOR * size, FLOOR)
-        self.spent: Counter[str] = Counter()
+        self.spent: defaultdict[str, int] = defaultdict(int)
 
     def spend(self, stage: str, count: int) -> None:
         """Note `count` more bytes; raises `Exhausted` once the stage would be over its bound."""
