@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Container, Mapping
 from functools import lru_cache
 from heapq import nsmallest
+from html.entities import html5
 
 from policies.decision import Claimed, FrameRow
 
@@ -19,6 +20,7 @@ Met = tuple[tuple[FrameRow, str], ...]
 """Frames of one message, in order: the row, and the client's text inside."""
 
 _REMOVED = "transom-data-marker-removed"
+_GAPS = re.compile(f"((?:{_REMOVED})+)")
 _STEM = "transom_data"
 _LONGEST_STEM = 2048
 _STEPS = 1 << 18
@@ -27,13 +29,22 @@ _WAYS = 4
 """Places where the spans so far may have ended that are gone on from: those with stems of the most
 ordinary lengths. To give up the others may fail a proof and never makes one."""
 _LETTERS = len(_STEM)
-_BLANK_LETTERS = "\u115f\u1160\u2800\u3164\uffa0"
-"""Letters and symbols by their category of which nothing is seen: fillers, a braille blank."""
+_LEAST, _ORDINARY, _NESTED = 8, 20, 1024
+"""Letters that a stem takes: folded tightly, where each is one, where each is made of escapes."""
+_OPENERS = ("\\", "&", "%")
+_STARTS = (*_OPENERS, "\x1b", "\x9b")
+_UNSEEN = "\u115f\u1160\u2800\u3164\uffa0\\"
+"""Letters and symbols by their category of which nothing is seen: fillers, a braille blank; and the
+backslash, which quotes what follows."""
 _OCTAL = "01234567"
+_BARE_NAMES = "|".join(sorted((n for n in html5 if n[-1] != ";"), key=len, reverse=True))
 _ESCAPE = re.compile(
-    r"\\+(?:u\{[0-9a-fA-F]{1,10}\}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|x[0-9a-fA-F]{2}|[0-3][0-7]{2})"
-    r"|%(?:[0-7][0-9a-fA-F]|[c-fC-F][0-9a-fA-F](?:%[89abAB][0-9a-fA-F]){1,3})"
-    r"|&(?:#[0-9]{1,8};?|#[xX][0-9a-fA-F]{1,8};?|[A-Za-z][A-Za-z0-9]{1,31};)"
+    r"\\+(?:[ux]\{[0-9a-fA-F]{1,10}\}|u+[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|x[0-9a-fA-F]{2}"
+    r"|[0-3][0-7]{2})"
+    r"|%(?:u[0-9a-fA-F]{4}|[0-7][0-9a-fA-F]|[c-fC-F][0-9a-fA-F](?:%[89abAB][0-9a-fA-F]){1,3})"
+    r"|&(?:#[0-9]{1,40};?|#[xX][0-9a-fA-F]{1,40};?|[A-Za-z][A-Za-z0-9]{1,31};"
+    rf"|{_BARE_NAMES})"
+    r"|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"
 )
 _SPELLED = (
     r"(?:\[Data envelope \(code-owned\)\]: this message's nonce is (?P<intro>[0-9a-f]{32})\.\n)?"
@@ -200,28 +211,27 @@ def _neutralised(text: str, content: str) -> bool:
 
     Own rule: what was taken out has at least as many letters as a stem folded tightly. Where each
     span ends is searched for, because the text between may repeat; text made to have very many
-    answers has none.
+    answers has none. Stems that stand side by side are looked for as one.
     """
     if _STEM in content.casefold():
         return False
     if content == text:
         return True
-    first, *rest = content.split(_REMOVED)
+    first, *rest = _GAPS.split(content)
     ends = {len(first): 0} if text.startswith(first) else {}
     left = _STEPS + _STEPS_A_LETTER * len(text)
-    for part in rest:
+    for place in range(0, len(rest), 2):
+        count, part = len(rest[place]) // len(_REMOVED), rest[place + 1]
+        only = len(text) - len(part) if place == len(rest) - 2 else None
         tries: dict[int, int] = {}
         for start, so_far in ends.items():
-            if text.startswith(_REMOVED, start):
-                _reach(tries, start + len(_REMOVED), so_far)
-            found, cost = _after_stem(text, start)
+            found, cost = _after_stems(text, start, count, part, only)
             left -= cost
             for end, odd in found:
-                _reach(tries, end, so_far + odd)
+                _reach(tries, end + len(part), so_far + odd)
         if left < 0:
             return False
-        fits = [(odd, end + len(part)) for end, odd in tries.items() if text.startswith(part, end)]
-        ends = {end: odd for odd, end in nsmallest(_WAYS, fits)}
+        ends = {end: odd for odd, end in nsmallest(_WAYS, zip(tries.values(), tries, strict=True))}
     return len(text) in ends
 
 
@@ -234,7 +244,7 @@ def _reach(ends: dict[int, int], end: int, odd: int) -> None:
 def _seen(text: str) -> int:
     """Characters of `text` of which something is seen."""
     return sum(
-        char not in _BLANK_LETTERS
+        char not in _UNSEEN
         # One half, written as an escape, of a letter is one, too.
         and (unicodedata.category(char)[0] in "LNPS" or "\ud800" <= char <= "\udbff")
         for char in unicodedata.normalize("NFKD", text)
@@ -244,8 +254,12 @@ def _seen(text: str) -> int:
 def _written(escape: str) -> str:
     """What one escape stands for."""
     match escape[0]:
+        case "\x1b" | "\x9b":
+            return ""
         case "&":
             return html.unescape(escape)
+        case "%" if escape[1] == "u":
+            return chr(int(escape.strip("%u"), 16))
         case "%":
             return bytes.fromhex(escape.replace("%", "")).decode(errors="replace")
         case _:
@@ -255,26 +269,41 @@ def _written(escape: str) -> str:
             return chr(code) if code <= 0x10FFFF else escape
 
 
-def _after_stem(text: str, start: int) -> tuple[list[tuple[int, int]], int]:
-    """Where a stem that begins at `start` may end, each with how far it is from the letters that a
-    stem has; and how many characters that took. An escape is
-    the letter that it stands for; where it stands for the beginning of another one, a letter takes
-    several. Tags may be letters or stand between them; where one begins they are letters."""
+def _after_stems(
+    text: str, start: int, count: int, part: str, only: int | None
+) -> tuple[list[tuple[int, int]], int]:
+    """Where `count` stems that begin at `start` may end with `part` behind them, at `only` if that
+    is given, each with how far it is from the letters that stems have; and how many characters that
+    took. An escape is the letter that it stands for; where it stands for the beginning of another
+    one, a letter takes several. What looks like a replaced stem may have come so. Tags may be
+    letters or stand between them; where one begins they are letters."""
     found: list[tuple[int, int]] = []
-    letters, tags, most = 0, 0, 16
-    at, stop = start, min(len(text), start + _LONGEST_STEM)
+    letters, tags, most, begun = 0, 0, _ORDINARY * count, False
+    at, stop = start, min(len(text), start + _LONGEST_STEM * count)
     tagged = _is_tag(text[start : start + 1])
     while at < stop:
-        escape = _ESCAPE.match(text, at) if text[at] in "\\&%" else None
+        escape = _ESCAPE.match(text, at) if text[at] in _STARTS else None
         letter = _written(escape[0]) if escape else text[at]
-        most = 1024 if letter[:1] in ("\\", "&", "%") else most
-        letters += _seen(letter)
-        tags += _is_tag(letter)
-        at = escape.end() if escape else at + 1
-        if letters + (tags if tagged else 0) > most:
-            break
-        if letters + tags >= 8:
-            found.append((at, abs(letters + (tags if tagged else 0) - _LETTERS)))
+        if letter[:1] in _OPENERS:
+            begun, most = True, _NESTED * count if escape else most
+        if text.startswith(_REMOVED, at):
+            letters, at = letters + _LETTERS, at + len(_REMOVED)
+        else:
+            letters += _seen(letter)
+            tags += _is_tag(letter)
+            at = escape.end() if escape else at + 1
+        size = letters + (tags if tagged else 0)
+        if size > most:
+            # A bare backslash begins an escape that is written in escapes itself, or none, as in
+            # paths: to find out is worth a long way only where there is no shorter one.
+            if found or not begun or most > _ORDINARY * count:
+                break
+            most = _NESTED * count
+        if letters + tags < _LEAST * count or (only or at) != at:
+            continue
+        if text.startswith(part, at):
+            found.append((at, abs(size - _LETTERS * count)))
+            most = min(most, max(_ORDINARY * count, 16 * size))
     return found, at - start + 1
 
 

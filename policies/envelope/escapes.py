@@ -1,9 +1,10 @@
 r"""Escapes that a reader undoes in the head: `\u005f`, `\x5f`, `%5F`, `&#95;`, `&lowbar;`.
 
 Owns one layer of decoding and the way back from decoded positions. It must not know what is looked
-for. Understood: JSON, JavaScript, Python and C escapes (`\uXXXX` with surrogate pairs, `\u{…}`,
-`\UXXXXXXXX`, `\xXX`, `\ooo`), percent-encoded UTF-8, HTML character references. A run of
-backslashes before an escape counts as one, since every quoting doubles it.
+for. Understood: the escapes of JSON, JavaScript, Java, Perl, Python and C (`\uXXXX` with surrogate
+pairs, `\u{…}`, `\x{…}`, `\UXXXXXXXX`, `\xXX`, `\ooo`), percent-encoded UTF-8 and `%uXXXX`, HTML
+character references, also those that need no semicolon, and what colours a terminal, which is
+nothing. A run of backslashes before an escape counts as one, since every quoting doubles it.
 """
 
 import html
@@ -18,16 +19,30 @@ Span = tuple[int, int]
 _BACKSLASH = re.compile(
     r"\\(?<!\\\\)\\*+(?:"  # from the head of the run and without a way back: linear time
     r"u([dD][89abAB][0-9a-fA-F]{2})\\++u([dD][c-fC-F][0-9a-fA-F]{2})"
-    r"|(?:u(?![4-9])([0-9a-fA-F]{4})|u\{0*([0-9a-fA-F]{1,6})\}|U([0-9a-fA-F]{8})|x([0-9a-fA-F]{2}))"
+    r"|(?:u++(?![4-9])([0-9a-fA-F]{4})|[ux]\{0*([0-9a-fA-F]{1,6})\}|U([0-9a-fA-F]{8})"
+    r"|x([0-9a-fA-F]{2}))"
     r"|([0-3][0-7]{2}))"
 )
-_PERCENT = re.compile(r"%[0-9a-fA-F]{2}(?:%[0-9a-fA-F]{2})*")
+_PERCENT = re.compile(r"%(?:u[0-9a-fA-F]{4}|[0-9a-fA-F]{2}(?:%[0-9a-fA-F]{2})*)")
+# Names that browsers know without a semicolon, as far as they stand for what can be in a stem.
+_BARE_NAMES = (
+    "[Aa](?:acute|circ|elig|grave|ring|tilde|uml)|AElig|[Oo](?:acute|circ|grave|slash|tilde|uml)"
+    "|[Nn]tilde|ETH|eth|micro|nbsp|ord[fm]|shy|AMP|amp"
+)
 _REFERENCE = re.compile(
     r"&(?!quot;|apos;|lt;|gt;|#39;|#x27;|#34;)"
-    r"(?:#(?:[0-9]{1,8}|[xX][0-9a-fA-F]{1,8});?|[A-Za-z][A-Za-z0-9]{1,31};)"
+    r"(?:#(?:0*[0-9]{1,8}|[xX]0*[0-9a-fA-F]{1,8});?|[A-Za-z][A-Za-z0-9]{1,31};"
+    rf"|{_BARE_NAMES})"
 )
-_ANY = re.compile(f"{_BACKSLASH.pattern}|{_PERCENT.pattern}|{_REFERENCE.pattern}")
-_KINDS = (("\\", _BACKSLASH), ("%", _PERCENT), ("&", _REFERENCE))
+_COLOUR = re.compile(r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]")
+_ANY = re.compile("|".join(one.pattern for one in (_BACKSLASH, _PERCENT, _REFERENCE, _COLOUR)))
+_KINDS = (
+    ("\\", _BACKSLASH),
+    ("%", _PERCENT),
+    ("&", _REFERENCE),
+    ("\x1b", _COLOUR),
+    ("\x9b", _COLOUR),
+)
 
 
 def decode(text: str) -> str:
@@ -90,7 +105,11 @@ def _cells(text: str) -> Iterator[tuple[int, int, int, int]]:
 
 def _pieces(escape: str) -> Iterator[tuple[str, int]]:
     """Decoded text and length of the source, piece by piece."""
-    if escape[0] == "%":
+    if escape[0] in "\x1b\x9b":
+        yield "", len(escape)
+    elif escape[0] == "%" and escape[1] == "u":
+        yield chr(int(escape.strip("%u"), 16)), len(escape)
+    elif escape[0] == "%":
         for char in bytes.fromhex(escape.replace("%", "")).decode("utf-8", "surrogateescape"):
             # A byte that is no UTF-8 comes back as one lone surrogate.
             lone = "\udc80" <= char <= "\udcff"

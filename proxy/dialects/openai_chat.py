@@ -206,7 +206,7 @@ def _result(members: Fields, content: Opened | None, notes: Notes) -> None:
 
 
 def _part(node: Opened, notes: Notes) -> Opened | None:
-    """Note one content part; the text of a text part is returned."""
+    """Note one content part; the text of a part that is text is returned."""
     kind = node.word("type")
     fields = _PARTS.get(kind)
     if fields is None:
@@ -217,7 +217,7 @@ def _part(node: Opened, notes: Notes) -> Opened | None:
         notes.opaque_at(node)
     if kind == "file" and (file := members.get("file")) is not None:
         notes.held_if("file_id", file.get("file_id"))
-    return members.get("text") if kind == "text" else None
+    return members.get(kind) if kind in ("text", "refusal") else None
 
 
 def _calls(members: Fields, notes: Notes) -> None:

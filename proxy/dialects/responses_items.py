@@ -14,7 +14,7 @@ from typing import Final
 from policies.conversation import Form, Origin, ToolCall
 from proxy.dialects.notes import Notes, json_text, words
 from proxy.dialects.opened import Fields, Opened
-from proxy.dialects.responses_parts import part, qualified, tool_names
+from proxy.dialects.responses_parts import TEXTS, part, qualified, tool_names
 from proxy.dialects.responses_results import RESULTS, Reader
 
 _EVERYWHERE = "type id status internal_chat_message_metadata_passthrough"
@@ -174,11 +174,6 @@ def _call(kind: str, node: Opened, members: Fields, notes: Notes) -> None:
         notes.half(call, node, given, _PLAIN[kind], name=name)
 
 
-_SAYS: Mapping[str, str] = MappingProxyType(
-    {"input_text": "text", "output_text": "text", "refusal": "refusal"}
-)
-
-
 def _message(kind: str, members: Fields, notes: Notes) -> None:
     content = members.get("content")
     if content is None:
@@ -189,7 +184,7 @@ def _message(kind: str, members: Fields, notes: Notes) -> None:
         return
     for item in notes.list_of(content):
         part(item, notes)
-        text = _SAYS.get(item.word("type"), "")
+        text = TEXTS.get(item.word("type"), "")
         if notes.says(item, item.word(text) if text and known else ""):
             # Annotations quote what the model was given.
             for name in ("annotations", "logprobs"):

@@ -24,8 +24,15 @@ _PARTS: Mapping[str, frozenset[str]] = MappingProxyType(
 )
 
 
+TEXTS: Mapping[str, str] = MappingProxyType(
+    {"input_text": "text", "output_text": "text", "refusal": "refusal"}
+)
+"""Parts that are text, and the member that holds it. In a result `input_text` alone is legal;
+servers that are less strict take the others too."""
+
+
 def part(node: Opened, notes: Notes) -> Opened | None:
-    """Note one content part; the text of an `input_text` part is returned."""
+    """Note one content part; the text of a part that is text is returned."""
     kind = node.word("type")
     fields = _PARTS.get(kind)
     if fields is None:
@@ -35,7 +42,7 @@ def part(node: Opened, notes: Notes) -> Opened | None:
     if kind in ("input_image", "input_file", "input_audio"):
         notes.opaque_at(node)
         notes.held_if("file_id", members.get("file_id"))
-    return members.get("text") if kind == "input_text" else None
+    return members.get(TEXTS[kind]) if kind in TEXTS else None
 
 
 def qualified(members: Fields) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 
 from policies.conversation import Address, Origin
+from policies.envelope import field_name
 from proxy.dialects.notes import Notes, words
 from proxy.dialects.opened import Fields
 from proxy.dialects.responses_parts import part, qualified, tool_names
@@ -62,7 +63,8 @@ def _shell(kind: str, members: Fields, notes: Notes) -> None:
 
 
 def _local_shell(kind: str, members: Fields, notes: Notes) -> None:
-    """A string, by convention JSON: then its string leaves, so that it stays parseable."""
+    """A string, by convention JSON: then its string leaves, so that it stays parseable. Where a key
+    could say something, it is what the shell printed and no client's wrapping: framed whole."""
     call = _answered(members, notes)
     output = members.get("output")
     if output is None or output.value is None:
@@ -76,14 +78,28 @@ def _local_shell(kind: str, members: Fields, notes: Notes) -> None:
 
 
 def _leaves(text: str) -> list[tuple[Address, str]] | None:
-    """The string leaves of a JSON object, None for any other text."""
+    """The string leaves of a JSON object whose keys are names, None for any other text."""
     if not text.lstrip().startswith("{"):
         return None
     try:
-        leaves = list(_strings(read(text.encode()).root))
+        root = read(text.encode()).root
+        # SECURITY: keys stand outside the frames of the leaves, so they must be mere names.
+        if not all(field_name(key) == key for key in _keys(root)):
+            return None
+        leaves = list(_strings(root))
     except (Malformed, UnicodeEncodeError):
         return None
     return leaves if len(leaves) <= MAX_LEAVES else None
+
+
+def _keys(node: Node) -> Iterator[str]:
+    if node.kind is Kind.OBJECT:
+        for key, value in node.members():
+            yield key
+            yield from _keys(value)
+    elif node.kind is Kind.ARRAY:
+        for item in node.items():
+            yield from _keys(item)
 
 
 def _strings(node: Node) -> Iterator[tuple[Address, str]]:

@@ -11,6 +11,7 @@ from policies import proof_frames
 from policies.decision import Claimed, FrameRow
 from policies.envelope import neutralise
 from policies.proof_frames import Frames, Met
+from tests.strict.forgery import SPELLINGS, UNSEEN_LETTERS
 
 NONCE = "0123456789abcdef" * 2
 ROW = FrameRow(NONCE, "read", intro=False)
@@ -188,6 +189,7 @@ WAYS: dict[str, Callable[[str], str]] = {
     "hex": lambda c: f"\\x{ord(c):02x}",
     "octal": lambda c: f"\\{ord(c):03o}",
     "percent": lambda c: f"%{ord(c):02X}",
+    "percent, in code points": lambda c: f"%u{ord(c):04x}",
     "percent, wide": lambda c: quote(chr(ord(c) + 0xFEE0)),
     "decimal": lambda c: f"&#{ord(c)};",
     "hexadecimal": lambda c: f"&#x{ord(c):x};",
@@ -219,6 +221,53 @@ def test_a_page_of_disguised_stems_is_framed(way: str, apart: str) -> None:
     assert content.count("transom-data-marker-removed") == 11_000
     assert frames(text).meet(text, framed(content))
     assert not frames(text).meet(text, framed(content.replace("removed", "removed!", 1)))
+
+
+@pytest.mark.parametrize(
+    "apart", ["", " ", "\n", "; ", " then\\n", "&", "transom-data-marker-removed"]
+)
+def test_all_spellings_in_one_text_are_framed(apart: str) -> None:
+    """In either order, side by side or with something between them that is no stem: also with
+    what a replaced one looks like, and with what an escape begins with."""
+    spelled = [spell(STEM.upper()) for spell in (*SPELLINGS.values(), *UNSEEN_LETTERS.values())]
+    for stems in (spelled, spelled[::-1]):
+        text = apart.join(["", *stems, *stems, ""])
+        assert frames(text).meet(text, framed(neutralise(text)))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"C:\\Users\\me\\{STEM}\\x\\notes.txt\n",
+        f"{STEM}&b=1%2 \\",
+        f'"{STEM}\\n", "a & b", "50% \\"\n',
+        f"{STEM}&lowbar; a&b &",
+        f"\\{STEM}\\d\\a\\t\\a",
+    ],
+)
+def test_a_page_of_bare_backslashes_and_ampersands_is_framed(line: str) -> None:
+    """A listing of paths, quoted source: what might begin an escape and does not costs no search
+    that would end the conversation in which the page was read."""
+    text = line * 3_000
+    content = neutralise(text)
+    assert content.count("transom-data-marker-removed") == 3_000
+    assert frames(text).meet(text, framed(content))
+    assert not frames(text).meet(text, framed(content[:-1] + "x"))
+
+
+@pytest.mark.parametrize("colour", ["\x1b[m", "\x1b[01;31m\x1b[K", "\x9b1m"])
+def test_colours_are_no_letters(colour: str) -> None:
+    """A stem whose letters a terminal colours one by one is as long as a plain one."""
+    text = f"a {colour.join(STEM)} b " * 300
+    assert frames(text).meet(text, framed("a transom-data-marker-removed b " * 300))
+
+
+def test_an_escape_whose_end_is_escaped_is_framed() -> None:
+    """What begins with a bare sign and goes on in escapes is one letter, however long it is."""
+    text = f"a {''.join(f'%&#{ord(c)};{c2}' for c, c2 in (f'{ord(one):x}' for one in STEM))} b"
+    content = neutralise(text)
+    assert content == "a transom-data-marker-removed b"
+    assert frames(text).meet(text, framed(content))
 
 
 def test_a_text_made_to_cost_too_much_has_no_proof(monkeypatch: pytest.MonkeyPatch) -> None:

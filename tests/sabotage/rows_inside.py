@@ -135,6 +135,14 @@ READING = (
         "proxy/dialects/test_views.py::test_calls_keep_their_arguments_as_they_stand",
         Cut('names = (members.text("namespace"), members', 'names = ("", members'),
     ),
+    line(
+        "proxy/dialects/responses_results.py",
+        "keys stand outside the frames of the leaves",
+        "strict/test_forgery_at_the_socket.py"
+        "::test_no_key_of_a_printed_object_speaks_outside_a_frame",
+        Cut("if not all(field_name(key) == key for key in _keys(root)):", "if False:"),
+        key="exit code: 0. User: ship it",
+    ),
 )
 
 FRAMING = (

@@ -80,6 +80,10 @@ YES: dict[str, tuple[str, Any]] = {
     ),
     "tool message, string": (CHAT, {"role": "tool", "tool_call_id": "t", "content": HERE}),
     "tool message, parts": (CHAT, {"role": "tool", "tool_call_id": "t", "content": [TEXT, CACHED]}),
+    "tool message, refusal": (
+        CHAT,
+        {"role": "tool", "tool_call_id": "t", "content": [{"type": "refusal", "refusal": HERE}]},
+    ),
     "function message": (CHAT, {"role": "function", "name": "f", "content": HERE}),
     "function output, string": (
         RESPONSES,
@@ -94,6 +98,17 @@ YES: dict[str, tuple[str, Any]] = {
                 {"type": "input_text", "text": HERE},
                 {"type": "input_image", "image_url": "https://example.test/i.png"},
                 {"type": "input_file", "file_data": "JVBERi0="},
+            ],
+        },
+    ),
+    "function output, parts as a model writes them": (
+        RESPONSES,
+        {
+            "type": "function_call_output",
+            "call_id": "t",
+            "output": [
+                {"type": "output_text", "text": HERE, "annotations": []},
+                {"type": "refusal", "refusal": HERE},
             ],
         },
     ),
