@@ -4,7 +4,7 @@ Owns the address that clients are given. It must not know a client.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -12,6 +12,7 @@ from proxy.config import examine
 from proxy.config.addresses import literal
 from proxy.config.sources import state_folder
 from proxy.control import NoNode, ask
+from proxy.leaving import Leaving, leaving, told
 
 PLACE: Final = "YOUR-TOKEN"
 """Stands for a client's token, which the node itself does not know: it keeps a hash."""
@@ -24,12 +25,14 @@ class Unknown(Exception):
 @dataclass(frozen=True, slots=True)
 class Address:
     """`origin`: scheme, host and port. `names`: further names that the node answers to. `token`:
-    whether it asks for a client token. `version`: of the running node, empty if none runs."""
+    whether it asks for a client token. `version`: of the running node, empty if none runs.
+    `leaving`: how much leaves there; None where a node of another version does not say."""
 
     origin: str
     names: tuple[str, ...] = ()
     token: bool = False
     version: str = ""
+    leaving: Leaving | None = field(default=None, compare=False)
 
     @property
     def url(self) -> str:
@@ -49,7 +52,8 @@ def find(given: Path | None, environ: Mapping[str, str]) -> Address:
     if not config.listen.port:
         raise Unknown("no node runs, and with listen.port = 0 its port is not known before it does")
     origin = _origin(config.listen.host, config.listen.port)
-    return Address(origin, config.listen.names, bool(config.clients))
+    names, token = config.listen.names, bool(config.clients)
+    return Address(origin, names, token, leaving=leaving(config))
 
 
 def _running(facts: Mapping[str, object]) -> Address:
@@ -60,6 +64,7 @@ def _running(facts: Mapping[str, object]) -> Address:
         tuple(map(str, names)) if isinstance(names, list) else (),
         facts.get("token") is True,
         str(facts.get("version", "")),
+        told(facts.get("leaving")),
     )
 
 

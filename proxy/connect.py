@@ -11,9 +11,8 @@ from pathlib import Path
 from proxy import __version__
 from proxy.address import Address, find
 from proxy.clients import Recipe, listing, recipes, words
-from proxy.config import examine
-from proxy.meanings import Meaning, meaning
-from proxy.problems import Invalid, near
+from proxy.meanings import meaning
+from proxy.problems import near
 
 Say = Callable[[str], None]
 
@@ -39,7 +38,7 @@ def show(name: str, config: Path | None, out: Say, err: Say, *, as_json: bool) -
     filled = recipe.at(address.url)
     for line in _remarks(address):
         err(line)
-    told = _meaning(config, recipe, running=bool(address.version))
+    told = None if address.leaving is None else meaning(address.leaving, recipe.works)
     if as_json:
         settings = [{"where": each.where, "text": each.text} for each in filled.settings]
         facts = {"address": address.url, "settings": settings, "notes": list(filled.notes)}
@@ -47,18 +46,6 @@ def show(name: str, config: Path | None, out: Say, err: Say, *, as_json: bool) -
         out(json.dumps({**recipe.facts(), **facts, **more}))
     else:
         out(words(filled, () if told is None else told.lines()))
-
-
-def _meaning(given: Path | None, recipe: Recipe, *, running: bool) -> Meaning | None:
-    """What the configuration means for the client; None where a node runs that has another one, as
-    what is written now is no good."""
-    try:
-        examined = examine(given, os.environ)
-    except Invalid:
-        if not running or given is not None:
-            raise
-        return None
-    return meaning(examined.config, examined.profile, recipe.works)
 
 
 def _named(name: str) -> Recipe:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from proxy.clients import Works
-from proxy.config import Config
 from proxy.config.profiles import PROFILES, mode_of
+from proxy.leaving import Leaving
 
 MEANINGS: Final[Mapping[str, Mapping[str, str]]] = {
     "strict": {
@@ -40,53 +40,31 @@ MEANINGS: Final[Mapping[str, Mapping[str, str]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """`mode` is in force, because `profile` or, where that is empty, a written setting says so.
-    `means`: for the client that is asked about. `others`: profiles to choose instead. `routes`:
-    what the requests of some routes have in its place, and for which."""
+    """`means`: what `leaving` means for the client that is asked about. `others`: profiles to
+    choose instead."""
 
-    mode: str
-    profile: str
+    leaving: Leaving
     means: str
     others: tuple[str, ...]
-    routes: tuple[tuple[str, str], ...] = ()
 
     def facts(self) -> dict[str, object]:
         """For JSON."""
-        routes = [{"route": route, "mode": mode} for route, mode in self.routes]
-        return {
-            "mode": self.mode,
-            "profile": self.profile or None,
-            "means": self.means,
-            "profiles": list(self.others),
-            "routes": routes,
-        }
+        return {**self.leaving.facts(), "means": self.means, "profiles": list(self.others)}
 
     def lines(self) -> list[str]:
         """For a terminal."""
-        why = f"profile {self.profile}" if self.profile else f'minimality.mode = "{self.mode}"'
+        now = self.leaving
+        why = f"profile {now.profile}" if now.profile else f'minimality.mode = "{now.mode}"'
         others = " or ".join(f'profile = "{each}"' for each in self.others)
         return [
             f"How much leaves ({why}): {self.means}.",
-            *(f"For {route} it is {mode}." for route, mode in self.routes),
+            *(f"For {route} it is {mode}." for route, mode in now.routes),
             f"To choose another: {others} at the top of the configuration, or profile in a "
             "[[route]] for some clients or models alone. At home nothing is cut.",
         ]
 
 
-def meaning(config: Config, profile: str, works: Works) -> Meaning:
-    """What holds for a client that `works` so, under `config`, whose written or default profile is
-    `profile`."""
-    mode = config.policies.minimality.mode
-    routes = tuple(
-        (_named(route.model, route.client), route.minimality)
-        for route in config.routes
-        if route.minimality and route.minimality != mode
-    )
-    kept = profile if mode_of(profile) == mode else ""
-    others = tuple(each for each in PROFILES if mode_of(each) != mode)
-    return Meaning(mode, kept, MEANINGS[mode][works], others, routes)
-
-
-def _named(model: str, client: str) -> str:
-    parts = [f"models {model}" if model else "", f"clients {client}" if client else ""]
-    return " and ".join(filter(None, parts)) or "all other requests"
+def meaning(leaving: Leaving, works: Works) -> Meaning:
+    """What `leaving` means for a client that `works` so."""
+    others = tuple(each for each in PROFILES if mode_of(each) != leaving.mode)
+    return Meaning(leaving, MEANINGS[leaving.mode][works], others)

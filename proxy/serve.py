@@ -21,6 +21,7 @@ from proxy.config.sources import state_folder
 from proxy.control import Control, Facts, NoControl, Verb
 from proxy.desk import Desk as BookDesk
 from proxy.errors import Refused
+from proxy.leaving import leaving
 from proxy.notify import notify
 from proxy.problems import Invalid
 from proxy.routes import choose
@@ -114,6 +115,7 @@ class _Desk:
             "url": self._node.url,
             "names": list(config.listen.names),
             "token": bool(config.clients),
+            "leaving": leaving(config).facts(),
         }
 
     async def _status(self, asked: Facts) -> Facts:

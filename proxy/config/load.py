@@ -36,7 +36,7 @@ from proxy.config.model import (
     Timeouts,
     UpstreamSettings,
 )
-from proxy.config.profiles import DEFAULT, mode_of, prefers
+from proxy.config.profiles import mode_of, prefers
 from proxy.config.reading import Effective, Reading, Row
 from proxy.config.sources import Document, find_file, read_document, read_overrides, state_folder
 from proxy.problems import Invalid
@@ -44,13 +44,12 @@ from proxy.problems import Invalid
 
 @dataclass(frozen=True, slots=True)
 class Examined:
-    """A valid configuration, the file it is from (None without one), where each setting that holds
-    comes from, and whose defaults hold."""
+    """A valid configuration, the file it is from (None without one), and where each setting that
+    holds comes from."""
 
     config: Config
     path: Path | None
     effective: tuple[Effective, ...]
-    profile: str = DEFAULT
 
 
 def examine(path: Path | None, environ: Mapping[str, str]) -> Examined:
@@ -85,9 +84,7 @@ def _examined(found: Path | None, environ: Mapping[str, str]) -> Examined:
         replace(item, value=config.state_url) if item.path == keys.STATE_URL.path else item
         for item in effective
     ]
-    return Examined(
-        replace(config, inert=tuple(reading.inert)), found, tuple(effective), reading.profile
-    )
+    return Examined(replace(config, inert=tuple(reading.inert)), found, tuple(effective))
 
 
 def _build(reading: Reading, folder: Path, environ: Mapping[str, str]) -> Config:
@@ -116,6 +113,7 @@ def _build(reading: Reading, folder: Path, environ: Mapping[str, str]) -> Config
         ledger_keep=reading.get(keys.LEDGER_KEEP),
         secrets_dir=reading.get(keys.SECRETS_DIR),
         policies=_policies(reading),
+        profile=reading.profile,
         requests=reading.get(keys.REQUESTS),
         endpoints_open=frozenset(reading.get(keys.ENDPOINTS_OPEN)),
         tailnet=reading.get(keys.TAILNET),

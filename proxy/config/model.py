@@ -9,6 +9,7 @@ from typing import Literal
 from policies.decision import Leg
 from policies.settings import Policies
 from proxy.config.kinds import Rate
+from proxy.config.profiles import DEFAULT
 
 Auth = Literal["caller", "key", "none"]
 Family = Literal["anthropic", "openai", "ollama"]
@@ -95,7 +96,8 @@ DEFAULT_UPSTREAMS = (
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """A valid configuration. `ledger_keep`: seconds. `requests`: soft and hard rate of one session.
+    """A valid configuration. `profile`: whose defaults hold. `ledger_keep`: seconds. `requests`:
+    soft and hard rate of one session.
     `inert`: keys that were written but that this
     version does not act on, in file order."""
 
@@ -105,6 +107,7 @@ class Config:
     ledger_keep: float = 45 * 86_400.0
     secrets_dir: str = ""
     policies: Policies = field(default_factory=Policies)
+    profile: str = DEFAULT
     requests: tuple[Rate, Rate] = (Rate(300, 600.0), Rate(1200, 600.0))
     endpoints_open: frozenset[str] = frozenset()
     tailnet: bool = False

@@ -8,6 +8,7 @@ import pytest
 from proxy import address, cli
 from proxy.clients import recipes
 from proxy.config import sources
+from proxy.leaving import Leaving
 
 SECRET = "sk-" + "q7Zk29xWv41"
 
@@ -128,13 +129,21 @@ def test_it_says_what_the_profile_means_for_a_client(
     assert told["mode"] not in told["profiles"]
 
 
-def test_a_configuration_that_is_no_good_says_nothing_of_a_running_node(
+def test_a_running_node_says_how_much_leaves(
     house: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The node has another one: its address is told, and nothing that may not be so."""
-    running(monkeypatch, url="http://127.0.0.1:1", version="1")
-    (house / "c.toml").write_text("profile = 7")
+    """By the configuration that it was started with, not by the one that is found here, which may
+    be no good; one that does not say has nothing told of it."""
+    facts = Leaving("strict", "private").facts()
+    running(monkeypatch, url="http://127.0.0.1:1", version="1", leaving=facts)
+    (house / "c.toml").write_text('profile = "relay"')
     monkeypatch.setenv("TRANSOM_CONFIG", str(house / "c.toml"))
+    assert cli.run(["connect", "codex"]) == 0
+    assert "How much leaves (profile private)" in capsys.readouterr().out
+    assert cli.run(["connect", "-c", str(house / "c.toml"), "codex"]) == 0
+    assert "How much leaves (profile relay)" in capsys.readouterr().out
+    (house / "c.toml").write_text("profile = 7")
+    running(monkeypatch, url="http://127.0.0.1:1", version="1")
     assert cli.run(["connect", "codex"]) == 0
     assert "How much leaves" not in capsys.readouterr().out
     assert cli.run(["connect", "-c", str(house / "c.toml"), "codex"]) == 2

@@ -1,18 +1,10 @@
 """What a profile means for a client."""
 
-from dataclasses import replace
-
 import pytest
 
-from policies.settings import Minimality, Policies
 from proxy.clients import recipes
-from proxy.config import Config, RouteSettings
+from proxy.leaving import Leaving
 from proxy.meanings import MEANINGS, meaning
-
-
-def config(mode: str, *routes: RouteSettings) -> Config:
-    policies = Policies(minimality=Minimality(mode))  # type: ignore[arg-type]
-    return replace(Config(policies=policies), routes=routes)
 
 
 def test_every_mode_means_something_for_every_client() -> None:
@@ -24,9 +16,9 @@ def test_every_mode_means_something_for_every_client() -> None:
 
 @pytest.mark.parametrize(("mode", "profile"), [("off", "relay"), ("dialogue", ""), ("strict", "")])
 def test_the_profile_is_named_where_it_is_why(mode: str, profile: str) -> None:
-    """A written mode is named instead."""
-    told = meaning(config(mode), "relay", "agent")
-    assert (told.mode, told.profile) == (mode, profile)
+    """A written mode is named instead; the others are offered."""
+    told = meaning(Leaving(mode, profile), "agent")
+    assert told.facts()["mode"] == mode
     assert len(told.others) == 2
     first = told.lines()[0]
     assert ("profile relay" in first) is bool(profile)
@@ -34,20 +26,7 @@ def test_the_profile_is_named_where_it_is_why(mode: str, profile: str) -> None:
 
 
 def test_routes_that_differ_are_named() -> None:
-    """By what they match; those that have the same mode are not."""
-    routes = (
-        RouteSettings("gpt-*", "lap*", "", "u", "strict"),
-        RouteSettings("", "", "", "u", "dialogue"),
-        RouteSettings("x", "", "", "u", "off"),
-        RouteSettings("y", "", "", "u"),
-    )
-    told = meaning(config("off", *routes), "relay", "chat")
-    assert told.routes == (
-        ("models gpt-* and clients lap*", "strict"),
-        ("all other requests", "dialogue"),
-    )
-    assert "For all other requests it is dialogue." in told.lines()
-    assert told.facts()["routes"] == [
-        {"route": "models gpt-* and clients lap*", "mode": "strict"},
-        {"route": "all other requests", "mode": "dialogue"},
-    ]
+    """Each with its mode, for people and as data."""
+    told = meaning(Leaving("off", "relay", (("models gpt-*", "strict"),)), "chat")
+    assert "For models gpt-* it is strict." in told.lines()
+    assert told.facts()["routes"] == [{"route": "models gpt-*", "mode": "strict"}]

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -35,6 +36,10 @@ def until(true: Callable[[], bool]) -> None:
 
 def rewrite(node: Served, text: str) -> None:
     (node.home / "config.toml").write_text(f"version = 1\n{text}\n[listen]\nport = 0\n")
+
+
+def told_profile(folder: Path) -> object:
+    return cast(dict[str, object], ask(folder, "health")["leaving"])["profile"]
 
 
 def reloads(node: Served) -> int:
@@ -71,6 +76,11 @@ async def test_the_control_socket_tells_health_and_the_verdict_of_a_reload(tmp_p
             folder = node.home / "state" / "transom"
             told = ask(folder, "health")
             assert (told["ok"], told["url"]) == (True, node.url)
+            assert told["leaving"] == {"mode": "dialogue", "profile": "balanced", "routes": []}
+            rewrite(node, f'profile = "private"\n{upstream(url)}')
+            assert ask(folder, "reload")["ok"] is True
+            assert told_profile(folder) == "private"
+            rewrite(node, upstream(url))
             assert ask(folder, "reload") == {"ok": True, "restart": []}
             rewrite(node, upstream(url) + '[state]\nurl = "memory:"\n')
             assert ask(folder, "reload") == {"ok": True, "restart": ["state.url"]}

@@ -166,6 +166,7 @@ refused = "No."
             RouteSettings("gpt-*", "lap*", "openai", "gw"),
             RouteSettings("", "laptop", "", "home"),
         ),
+        profile="relay",
         clients=(ClientSettings("laptop", HASH),),
     )
 
@@ -455,7 +456,7 @@ def test_a_profile_expands_to_values_that_are_shown(house: Path, profile: str, m
     file = house / "c.toml"
     file.write_text(f'profile = "{profile}"\n')
     examined = examine(file, {"HOME": str(house)})
-    assert examined.profile == profile
+    assert examined.config.profile == profile
     assert examined.config.policies.minimality == Minimality(mode)  # type: ignore[arg-type]
     shown = {each.path: (each.value, each.origin) for each in examined.effective}
     assert shown["minimality.mode"] == (mode, f"profile {profile}")
