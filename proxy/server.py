@@ -38,6 +38,7 @@ __all__ = [
 DRAIN_SECONDS: Final = 30.0
 _BACKLOG: Final = 1024
 _STEP: Final = 0.05
+_MOMENT: Final = 0.3
 _YOUNG: Final = 50_000
 _M_ARENA_MAX: Final = -8  # malloc.h
 _TURN: Final = 0.001  # seconds
@@ -133,13 +134,28 @@ async def run(
         tell(READY)
         await stop.wait()
         tell(STOPPING)
-        await asyncio.gather(*(listener.stop(drain, at_once) for listener in listeners))
+        await _end(listeners, drain, at_once, words or sys.stderr)
     finally:
         reloading.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await reloading
         for number, _ in handled:
             loop.remove_signal_handler(number)
+
+
+async def _end(
+    listeners: Sequence[Listener], drain: float, at_once: asyncio.Event, words: TextIO
+) -> None:
+    """Drain, and say so where it takes longer than a moment: nothing else would be seen."""
+    stopping = asyncio.gather(*(listener.stop(drain, at_once) for listener in listeners))
+    try:
+        await asyncio.wait({stopping}, timeout=_MOMENT)
+        if not stopping.done():
+            limit = f"for at most {drain:g} seconds; a second signal ends them"
+            print(f"ending: requests in flight go on, {limit}", file=words, flush=True)
+        await stopping
+    finally:
+        stopping.cancel()
 
 
 async def _reload_when(again: asyncio.Event, reload: Callable[[], Awaitable[None]]) -> None:

@@ -64,6 +64,7 @@ async def test_announces_each_listener():
     signal.raise_signal(signal.SIGTERM)
     async with asyncio.timeout(2):
         await task
+    assert life.words.getvalue() == expected  # nothing was in flight
 
 
 async def test_hangup_reloads_and_serves_on():
@@ -81,13 +82,15 @@ async def test_hangup_reloads_and_serves_on():
 
 
 async def test_term_lets_requests_in_flight_end():
-    """What is in flight gets its answer; then it is over."""
+    """What is in flight gets its answer, and it is said that it is waited for; then it is over."""
     life = Life(5)
     task = await life.begin()
     asking = asyncio.create_task(life.ask())
     await life.begun.wait()
     signal.raise_signal(signal.SIGTERM)
-    await asyncio.sleep(0.1)
+    async with asyncio.timeout(2):
+        while "ending: requests in flight go on, for at most 5 sec" not in life.words.getvalue():
+            await asyncio.sleep(0.01)
     assert not task.done()
     life.release.set()
     assert (await asking).endswith(b"done")
