@@ -167,7 +167,7 @@ _ALL: Final = (
         "turn-limit-repeated",
         TOLD,
         "warning",
-        "{count} turns of this session reached `limits.max_turns`.",
+        "{count} turns of this session reached `limits.max_turns` or `limits.result_bytes`.",
         "Look what it is doing, ask for smaller steps, or raise the limit.",
         {"count": "Several"},
     ),

@@ -51,7 +51,9 @@ async def test_a_stream_that_is_held_is_the_same_under_every_split(path: Path) -
     assert b"".join(await out(given, hold_tool_call(0), kind=kind)) == raw
 
 
-@pytest.mark.parametrize("dialect", ["anthropic_messages", "openai_chat", "ollama_chat"])
+@pytest.mark.parametrize(
+    "dialect", ["anthropic_messages", "openai_chat", "openai_responses", "ollama_chat"]
+)
 async def test_a_held_stream_is_kept_alive(dialect: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Signs of life between whole events, as long as it takes, also behind the upstream's end."""
     monkeypatch.setattr(filtering, "QUIET", 0.02)

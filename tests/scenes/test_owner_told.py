@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from policies.decision import Leg
+from policies.notices import words
 from policies.settings import Egress, RefusalRule
 from proxy.config import Config
 from proxy.config.kinds import Rate
@@ -265,9 +266,12 @@ async def test_a_loop_has_a_row_for_how_it_ended(dialect: str, style: str) -> No
 
 
 @pytest.mark.parametrize("dialect", PATHS)
-async def test_three_turns_that_reach_their_limit_are_told(dialect: str) -> None:
-    """Three of one session, each posted twice; two of it, and those of another, are not enough."""
-    async with staged(change=limited(max_turns=2)) as stage:
+@pytest.mark.parametrize("bound", ["max_turns", "result_bytes"])
+async def test_three_turns_that_reach_their_limit_are_told(dialect: str, bound: str) -> None:
+    """Three of one session, each posted twice; two of it, and those of another, are not enough. The
+    words name the setting that was reached."""
+    limits: dict[str, Any] = {"max_turns": 2} if bound == "max_turns" else {bound: (1, 4)}
+    async with staged(change=limited(**limits)) as stage:
 
         async def turn(number: int, session: str) -> set[str]:
             body = TURNS[dialect]([one("write_file", n, f"{number} {n}") for n in range(2)])
@@ -288,6 +292,7 @@ async def test_three_turns_that_reach_their_limit_are_told(dialect: str) -> None
             if row.code == "turn-limit-repeated"
         ]
         assert dict(notice.facts) == {"count": "3"}
+        assert f"`limits.{bound}`" in words(notice.code, notice.facts)
         assert (await counters(stage))["turn-limit"] == 5
 
 
