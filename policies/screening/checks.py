@@ -12,6 +12,7 @@ from math import log2
 from urllib.parse import unquote_to_bytes
 
 from policies.screening import codecs
+from policies.screening.chance import chance, kinds
 
 _CURVE_ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
 _STAND_INS = re.compile(
@@ -31,8 +32,14 @@ _DUMMIES = (
 _DUMMY_PASSWORDS = frozenset(_DUMMIES.split())
 _TELLING = frozenset(b"secret password passwd passphrase pass pwd pw token key test".split())
 _NOT_A_VALUE = re.compile(
-    rb"(?i)^[a-f0-9]{8}(?:-[a-f0-9]{4}){3}-[a-f0-9]{12}$|://|^[./~]|^[\w.-]+(?:/[\w.-]+)+$|[({\[<$]|"
+    rb"(?i)^[a-f0-9]{8}(?:-[a-f0-9]{4}){3}-[a-f0-9]{12}$|://|^[./~]|[({\[<$]|"
     rb"^[a-z_]\w*(?:\.[a-z_]\w*)+$|^0x|^sha\d+|^[a-z]+(?:[_-][a-z]+)*[_-]?\d{1,4}$|example|\d{12}$"
+)
+_SPOKEN = re.compile(
+    # A path with a word in it; names of constants, of variables and of pages.
+    rb"^(?:[\w.-]+/)*[a-z]{3,}(?:[._-][a-z]+)*(?:/[\w.-]+)+$|"
+    rb"^(?:[\w.-]+/)+[a-z]{3,}(?:[._-][a-z]+)*$|"
+    rb"^[A-Z0-9]+(?:_[A-Z0-9]+)+$|^_*[a-z0-9]+(?:_+[a-z0-9]+){2,}_*$|^[a-z0-9]+(?:-[a-z0-9]+){2,}$"
 )
 _KNOWN_TO_ALL = (
     b"secret", b"your-256-bit-secret", b"key", b"your-secret-key", b"my-secret",
@@ -298,27 +305,26 @@ def chosen(value: bytes) -> bool:
 
 
 def assigned(value: bytes) -> bool:
-    """A value that nobody would write by hand: letters and digits that change places all the time.
-    Not an identifier, a path, an address, a UUID, an expression or a stand-in."""
-    kinds = value.translate(_KINDS, b"_-.")
+    """A value that nobody would write by hand: drawn by lot. Not an identifier, a path, an address,
+    a UUID, an expression or a stand-in."""
+    found = kinds(value)
+    if re.fullmatch(rb"[0-9a-fA-F]+", value):
+        drawn = len(value) >= 32 and b"d" in found and len(set(found)) > 1 and entropy(value) >= 3
+    else:
+        drawn = len(found) >= 14 and _by_lot(value, found) and entropy(value) >= 3.2
     return (
-        len(kinds) >= (32 if re.fullmatch(rb"[0-9a-fA-F]+", value) else 14)
-        and b"d" in kinds
-        and (b"l" in kinds or b"u" in kinds)
-        and 25 * sum(map(kinds.count, _CHANGES)) >= 7 * len(kinds)
+        drawn
         and value.lower() not in _DUMMY_PASSWORDS
-        and entropy(value) >= 3.4
         and not _NOT_A_VALUE.search(value)
+        and not _SPOKEN.search(value[:200])
     )
 
 
-def _kind_of(char: str) -> str:
-    return "d" if char.isdigit() else "l" if char.islower() else "u" if char.isupper() else "o"
-
-
-_KINDS = "".join(map(_kind_of, map(chr, range(256)))).encode()
-# A capital before small letters begins a word, which is no change.
-_CHANGES = [b"dl", b"du", b"do", b"ld", b"lu", b"lo", b"ud", b"uo", b"od", b"ol", b"ou"]
+def _by_lot(value: bytes, found: bytes) -> bool:
+    """Letters and digits, or letters of both cases alone, which have to be odder."""
+    if b"d" in found:
+        return (b"l" in found or b"u" in found) and chance(value) >= 0.32
+    return len(found) >= 16 and b"l" in found and b"u" in found and chance(value) >= 0.4
 
 
 def rune(value: bytes) -> bool:

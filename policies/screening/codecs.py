@@ -10,8 +10,8 @@ import hashlib
 import re
 import zlib
 
-_BECH32 = b"qpzry9x8gf2tvdw0s3jn54khce6mua7l"
-_BECH32_VALUE = {char: value for value, char in enumerate(_BECH32)}
+BECH32 = b"qpzry9x8gf2tvdw0s3jn54khce6mua7l"
+_BECH32_VALUE = {char: value for value, char in enumerate(BECH32)}
 _GENERATOR = (0x3B6A57B2, 0x26508E6D, 0x1EA119FA, 0x3D4233DD, 0x2A1462B3)
 _BASE58 = b"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 _BASE58_VALUE = {char: value for value, char in enumerate(_BASE58)}

