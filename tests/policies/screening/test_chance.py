@@ -2,8 +2,11 @@
 
 import random
 import string
+from itertools import pairwise
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from policies.screening.chance import COMMON, chance, kinds
 
@@ -41,3 +44,20 @@ def test_a_word_in_camel_case_is_no_change():
     assert chance(b"passwordResetRequestHandler") < 0.2
     assert b"th" in COMMON
     assert b"qz" not in COMMON
+
+
+@given(st.text("abhtzABQTZ019_-.+~", min_size=1, max_size=60))
+def test_odd_neighbours_are_counted_one_by_one(text):
+    """As they are told character by character: another kind, but for a capital before a small
+    letter, or two letters that seldom go together."""
+
+    def kind(char: str) -> str:
+        return "d" if char.isdigit() else "l" if char.islower() else "u" if char.isupper() else "o"
+
+    odd = 0
+    left = [char for char in text if char not in "_-."]
+    for one, two in pairwise(left):
+        pair = kind(one) + kind(two)
+        rare = pair in ("ll", "uu", "ul") and (one + two).lower().encode() not in COMMON
+        odd += rare or (pair[0] != pair[1] and pair != "ul")
+    assert chance(text.encode()) == odd / max(1, len(left))
