@@ -131,26 +131,33 @@ def _denying(config: Config) -> Config:
     return replace(config, policies=replace(config.policies, refusals=rules))
 
 
-def server(call: str) -> Callable[[Recorded], Reply]:
+def server(call: str, *, stream: bool) -> Callable[[Recorded], Reply]:
     """A server at home that speaks Chat itself."""
     function = {"name": call, "arguments": '{"path": "a"}'}
-    made = {"id": "c", "type": "function", "function": function}
-    message = {"role": "assistant", "content": SAID, "tool_calls": [made]}
-    choice = {"index": 0, "message": message, "finish_reason": "tool_calls"}
-    return lambda recorded: Reply.of({"model": MODEL, "choices": [choice]})
+    made = {"index": 0, "id": "c", "type": "function", "function": function}
+    said = {"role": "assistant", "content": SAID, "tool_calls": [made]}
+    if not stream:
+        choice = {"index": 0, "message": said, "finish_reason": "tool_calls"}
+        return lambda recorded: Reply.of({"model": MODEL, "choices": [choice]})
+    ends = ({"delta": said, "finish_reason": None}, {"delta": {}, "finish_reason": "tool_calls"})
+    chunks = [{"model": MODEL, "choices": [{"index": 0, **each}]} for each in ends]
+    events = [*(json.dumps(each) for each in chunks), "[DONE]"]
+    return lambda recorded: Reply.stream([f"data: {each}\n\n".encode() for each in events])
 
 
+@STREAMS
 @WAYS
-async def test_a_server_that_speaks_the_dialect_is_listened_to(prefer: str) -> None:
+async def test_a_server_that_speaks_the_dialect_is_listened_to(prefer: str, stream: bool) -> None:
     """Its calls go on as they came, and out where that is set, beside its own name."""
-    body = asked("openai_chat", prefer)
+    body = asked("openai_chat", prefer, stream=stream)
     for change in (_denying, strict):
         more: Any = {"speaks": ["openai"], "prefer": prefer, "change": change}
-        async with at_home(script=server("rm_rf"), **more) as stage:
+        async with at_home(script=server("rm_rf", stream=stream), **more) as stage:
             answer = await stage.post(PATHS["openai_chat"], body, SESSION)
-            (choice,) = answer.json()["choices"]
-            assert answer.json()["model"] == bodies.MODEL
-            assert ("tool_calls" in choice["message"]) is (change is _denying)
+            assert SAID.encode() in answer.body
+            assert bodies.MODEL.encode() in answer.body
+            assert MODEL.encode() not in answer.body
+            assert (b'"rm_rf"' in answer.body) is (change is _denying)
             counted, _, facts = await heard(stage)
         assert (counted.get("call-refused"), len(facts)) == (1, 1)
 

@@ -12,8 +12,9 @@ from proxy.demo.upstream import Recorded, Reply
 from tests.scenes import bodies
 from tests.scenes.bodies import PATHS
 from tests.scenes.hearth import SAID, Home, at_home, calls, words
+from tests.scenes.staging import echo
 from tests.scenes.test_fallback import text_of
-from tests.scenes.test_loops import AGENTS, with_limits
+from tests.scenes.test_loops import AGENTS, tools_off, with_limits
 from tests.scenes.turns import TURNS, one
 
 DIALECTS = pytest.mark.parametrize("dialect", PATHS)
@@ -60,6 +61,26 @@ async def test_a_loop_at_home_is_told_then_forced_then_ended(
         assert stage.upstream.accepted == 0
         counted = await counters(stage)
     assert (counted.get("read-loop-soft"), counted.get("read-loop")) == (1, 1)
+
+
+SPOKEN = ("anthropic_messages", "openai_chat", "openai_responses")
+
+
+@pytest.mark.parametrize("dialect", SPOKEN)
+@WAYS
+async def test_a_server_at_home_that_speaks_the_dialect_is_asked_without_tools(
+    dialect: str, prefer: str
+) -> None:
+    """In the words of its dialect, tools declared as they were; and then not any more."""
+    family = "anthropic" if dialect == "anthropic_messages" else "openai"
+    async with at_home(script=echo, speaks=[family], prefer=prefer) as stage:
+        for count in (7, 8, 9):
+            body = rounds(dialect, count, prefer, stream=False)
+            answer = await stage.post(PATHS[dialect], body)
+            assert (answer.headers.get("x-transom-notice") == "read-loop") is (count >= 8)
+        sent = [r.json() for r in stage.home.requests if r.path == PATHS[dialect]]
+        assert [tools_off(dialect, each) for each in sent] == [False, True]
+        assert stage.upstream.accepted == 0
 
 
 @DIALECTS
