@@ -191,7 +191,8 @@ def _names(event: Event) -> Event:
 def _render(event: Mapping[str, Any]) -> str:
     if _OUT.json:
         return _TO_JSON.encode(event).decode()
-    rest = " ".join(f"{name}={_value(value)}" for name, value in event.items() if name not in _HEAD)
+    told = ((name, value) for name, value in event.items() if name not in _HEAD and value != [])
+    rest = " ".join(f"{name}={_value(value)}" for name, value in told)
     return f"{event['ts'][11:19]} {event['level']:<7} {event['event']:<16} {rest}".rstrip()
 
 

@@ -18,7 +18,7 @@ from proxy.control import NoNode, ask
 from proxy.demo.log import captured
 from proxy.demo.upstream import ScriptedUpstream
 from proxy.demo.vendors import vendor
-from proxy.doctor import Check, clock, files, home
+from proxy.doctor import Check, clock, database, files, home
 from proxy.doctor.home import Home
 from proxy.doctor.sdks import FAMILIES, try_one
 from proxy.ping import ping
@@ -40,6 +40,7 @@ def visit(config: Config, file: Path | None, environ: Environ = os.environ) -> I
     yield from (found.check for found in homes)
     node = _node(environ)
     yield _running(node)
+    yield asyncio.run(database.examine(config, environ, runs=node is not None))
     for name in FAMILIES:
         yield asyncio.run(_sdk(name, node, homes, environ))
 

@@ -210,6 +210,15 @@ class Terminal(io.StringIO):
         return True
 
 
+def test_a_list_of_nothing_is_not_read_either(restored: None) -> None:
+    """A field without a value is no word in a line for people; as JSON it stands there."""
+    stream = Terminal()
+    for json, shown in ((None, False), (True, True)):
+        logs.set_up(stream, json=json)
+        logs.get().info("listening", addr="http://127.0.0.1:1", settings=[])
+        assert ("settings" in stream.getvalue()) is shown
+
+
 def test_a_terminal_gets_lines_for_reading(restored: None) -> None:
     """In a terminal a line is time, level, event, fields; `json` decides otherwise."""
     stream = Terminal()

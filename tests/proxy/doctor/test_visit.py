@@ -73,7 +73,7 @@ def test_every_sdk_is_tried_on_a_node_of_its_own(house: Path) -> None:
     assert [check.name for check in checks] == [
         "configuration", "state", "secrets", "clock",
         "upstream claude", "upstream openai", "upstream home", "home home", "node",
-        "sdk anthropic", "sdk openai chat", "sdk openai responses", "sdk ollama",
+        "database", "sdk anthropic", "sdk openai chat", "sdk openai responses", "sdk ollama",
     ]  # fmt: skip
     assert {check.says for check in checks[-4:]} == {
         "answered through a node of its own, from a scripted upstream"
@@ -153,7 +153,7 @@ def test_the_exit_code_is_one_if_one_is_not_fine(
     tried(monkeypatch)
     assert cli.run(["doctor"]) == 1
     said = capsys.readouterr()
-    assert said.out.count("\n") == 14
+    assert said.out.count("\n") == 15
     assert said.out.startswith("fine     rivals ")
     assert "\nwrong    home home " in said.out
     assert said.err == "configuration: none, the defaults hold\n"
