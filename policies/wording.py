@@ -39,4 +39,4 @@ def _first(names: Sequence[str]) -> str:
 def at_home(why: str, model: str) -> str:
     """What stands before an answer from home where the owner wants it said in the text. `why`: the
     words of the notice; `model`: the one that answers."""
-    return f"{why} Answered here, by {model}.\n\n"
+    return f"{why} Answered here, by {model}."

@@ -18,4 +18,4 @@ def test_of_several_findings_the_first_is_named() -> None:
 
 def test_an_answer_from_home_says_why_and_who() -> None:
     """On a line of its own, before what the model says."""
-    assert at_home("[code] Why.", "qwen3:8b") == "[code] Why. Answered here, by qwen3:8b.\n\n"
+    assert at_home("[code] Why.", "qwen3:8b") == "[code] Why. Answered here, by qwen3:8b."

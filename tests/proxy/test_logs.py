@@ -213,8 +213,8 @@ class Terminal(io.StringIO):
 def test_a_list_of_nothing_is_not_read_either(restored: None) -> None:
     """A field without a value is no word in a line for people; as JSON it stands there."""
     stream = Terminal()
-    for json, shown in ((None, False), (True, True)):
-        logs.set_up(stream, json=json)
+    for as_json, shown in ((None, False), (True, True)):
+        logs.set_up(stream, json=as_json)
         logs.get().info("listening", addr="http://127.0.0.1:1", settings=[])
         assert ("settings" in stream.getvalue()) is shown
 
