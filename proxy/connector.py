@@ -21,7 +21,8 @@ from aiohttp.tracing import Trace
 from proxy.errors import Refused
 
 KEEP: Final = 4.0
-"""Seconds that an idle connection is kept; common servers close theirs after 5."""
+"""Seconds that an idle connection is kept. Common servers close theirs after 5 (Node's for one; its
+client keeps 4), and a request that meets this moment is lost: it is never sent twice."""
 
 _ELSEWHERE: Final = "this address is not at home"
 
