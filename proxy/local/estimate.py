@@ -43,11 +43,11 @@ def tokens(talk: Talk) -> int:
     calls = [call for said in talk.messages for call in said.calls]
     parts = len(talk.messages) + len(calls) + len(talk.tools)
     pictures = sum(len(said.images) for said in talk.messages)
-    # All of it in one piece: a long history is many short texts.
     texts = "\n".join(_texts(talk)).encode(errors="surrogatepass")
     values = [talk.form, *(tool.parameters for tool in talk.tools)]
     values += [call.arguments for call in calls]
-    found = _thirds(texts) + _thirds(written(values))
+    # All of it in one piece: a long history is many short texts.
+    found = _thirds(b"%b\n%b" % (texts, written(values)))
     return _OPENING + _MESSAGE * parts + PICTURE * pictures - (-found // 3)
 
 

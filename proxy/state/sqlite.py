@@ -141,7 +141,10 @@ class SqliteStore:
 
     async def record(self, page: Page) -> Written:
         now = self._clock()
-        return await self._write(lambda db: book_rows.write(db, page, now))
+        # A request waits for a row of the audit; everything else is gathered beside it.
+        aside = page.events or page.sessions or page.counts
+        few = not aside and len(page.audit) + len(page.notices) <= FEW
+        return await self._write(lambda db: book_rows.write(db, page, now), few=few)
 
     async def events(self, since: float = 0.0, limit: int = 1000) -> tuple[EventRow, ...]:
         return await self._reader.call(lambda db: book_rows.events(db, since, limit))

@@ -15,6 +15,7 @@ import pytest
 from policies.decision import FrameRow
 from proxy.state import sqlite as sqlite_module
 from proxy.state.base import StateError
+from proxy.state.book import Audited, Page, Raised
 from proxy.state.inline import REST, SLOW, Inline
 from proxy.state.sqlite import FEW, MARKS, PUT_BACK, SqliteStore
 
@@ -235,6 +236,28 @@ async def test_a_few_marks_need_no_thread(path: Path, monkeypatch: pytest.Monkey
     with pytest.raises(AssertionError, match="by the thread"):
         await store.marked([*asked, digest(9_999)])
     monkeypatch.undo()
+    await store.close()
+
+
+async def test_a_row_of_the_audit_needs_no_thread(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A request waits for it, and for its notice. Pages with more in them are left to it."""
+    store: Any = SqliteStore(path)
+    unhurried(store)
+
+    def never(work: object) -> NoReturn:
+        raise AssertionError("by the thread")
+
+    monkeypatch.setattr(store._writer, "call", never)
+    page = Page(audit=(Audited(b"d" * 32, "{}", counts=("diverted",)),), notices=(Raised("x"),))
+    written = await store.record(page)
+    assert (written.audit, written.notices) == ((True,), (True,))
+    with pytest.raises(AssertionError, match="by the thread"):
+        await store.record(Page(counts={"requests": 1}))
+    monkeypatch.undo()
+    assert await store.counters() == {"diverted": 1}
+    assert [row.value for row in await store.audit()] == ["{}"]
     await store.close()
 
 
