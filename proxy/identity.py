@@ -8,7 +8,7 @@ model, betas; clients change those from turn to turn (wire.md 1.1.6, 6).
 
 import hashlib
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from policies.conversation import Address, Conversation, Run, Unit
@@ -47,18 +47,10 @@ def run_ids(
 ) -> dict[int, bytes]:
     """First message of a run → its `run_id`, for the `wanted` ones."""
     root = conversation_id(key, client, conversation)
-    seen: Counter[tuple[bytes, ...]] = Counter()
-    asked = {run.start for run in wanted}
     ids: dict[int, bytes] = {}
-    answer = {run.answers_call for run in wanted}
-    for run in conversation.runs:
-        # A run that answers equals none that does not, so what it says need not be looked at.
-        if run.answers_call not in answer:
-            continue
-        mine = _contents(conversation, run.start, run.stop)
-        if run.start in asked:
-            ids[run.start] = _digest(key, (b"run", root, b"%d" % seen[mine], *mine))
-        seen[mine] += 1
+    for run in wanted:
+        before, mine = _numbered(conversation, answers_call=run.answers_call)[run.start]
+        ids[run.start] = _digest(key, (b"run", root, b"%d" % before, *mine))
     return ids
 
 
@@ -110,6 +102,24 @@ def event_id(key: bytes, kind: str, client: str, session: str, *about: bytes) ->
     """32 bytes for an event: its kind, whose it is, and what it is about."""
     whose = (_bytes(client), _bytes(session))
     return _digest(key, (b"event", kind.encode("ascii"), *whose, b"%d" % len(about), *about))
+
+
+def _numbered(
+    conversation: Conversation, *, answers_call: bool
+) -> Mapping[int, tuple[int, tuple[bytes, ...]]]:
+    """First message of a run → how many equal runs stand before it, and what it says. A run that
+    answers a call equals none that does not, so only those of one kind are looked at."""
+    about = ("runs", answers_call)
+    found: dict[int, tuple[int, tuple[bytes, ...]]] | None = conversation.names.get(about)
+    if found is None:
+        seen: Counter[tuple[bytes, ...]] = Counter()
+        found = conversation.names[about] = {}
+        for run in conversation.runs:
+            if run.answers_call == answers_call:
+                mine = _contents(conversation, run.start, run.stop)
+                found[run.start] = seen[mine], mine
+                seen[mine] += 1
+    return found
 
 
 def _opening(conversation: Conversation) -> Iterator[bytes]:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from policies.conversation import Conversation
 from proxy.dialects import ALL
-from proxy.identity import conversation_id, run_id, session_id, unit_ids
+from proxy.identity import conversation_id, run_id, run_ids, session_id, unit_ids
 from proxy.lazyjson import read
 
 KEY = bytes(range(32))
@@ -198,6 +198,19 @@ def test_a_run_is_what_is_said_and_answered_in_it() -> None:
     assert [run_id(KEY, "laptop", two, run) for run in two.runs][:3] == ids
     other = view(asked(user("stop"), ANSWER, second))
     assert run_id(KEY, "laptop", other, other.runs[1]) != ids[1]
+
+
+def test_a_run_has_one_name_whoever_asks_first() -> None:
+    """All runs at once, one of them, in any order; names of one client are none of another's, and
+    what was worked out for one of them is of use to the other."""
+    talk = asked(user("go"), ANSWER, user("go"), ANSWER, user("go"))
+    one, two = view(talk), view(talk)
+    backwards = [run_ids(KEY, "laptop", one, [run])[run.start] for run in one.runs[::-1]]
+    assert [*run_ids(KEY, "laptop", two, two.runs).values()] == backwards[::-1]
+    assert len(set(backwards)) == 3
+    others = run_ids(KEY, "phone", two, two.runs)
+    assert not {*others.values()} & {*backwards}
+    assert others == run_ids(KEY, "phone", view(talk), two.runs)
 
 
 def test_units_are_told_apart_by_call_part_tool_and_text() -> None:
