@@ -48,8 +48,9 @@ TOOLS_BYTES = 4 * 1024 * 1024
 """Bound of the lists of tools that are remembered because they stay at home."""
 _MARK = 300  # bytes of one mark, or of one row in it, with their slots
 INLINE = 16 * 1024
-"""Bytes above which a screen with so much to read would hold the event loop: text that is made to
-be hard to read takes a microsecond for each, ordinary text a thirtieth of it."""
+"""Bytes above which a screen with so much to read, or a proof with so much to frame, would hold the
+event loop: text that is made to be hard takes a microsecond for each, ordinary text a thirtieth of
+it."""
 PIECE = 512  # bytes that take as long to read as what each piece costs beside its own
 
 _HEARD = 1 << 16  # bytes of a message whose words take a while to tell
@@ -192,6 +193,8 @@ class Workshop:
                 asked = request, document, recalled.seen, decision, claimed
                 if len(request.body) > LARGE and not self._goes_on(*asked):
                     size = len(request.body)
+                if len(request.body) > INLINE and _to_frame(recalled, decision) > INLINE:
+                    return await self.apart.always(self._made, *asked)
                 return await self.apart.run(size, self._made, *asked)
         raise Refused("state-unavailable")
 
@@ -326,6 +329,12 @@ class Workshop:
 
 def _cost_of(pieces: Iterable[Piece]) -> int:
     return sum([piece.size + PIECE for piece in pieces])
+
+
+def _to_frame(recalled: Recalled, decision: Decision) -> int:
+    """Characters of the texts that are framed for the first time."""
+    units, sure = recalled.seen.units, len(recalled.remembered.sure)
+    return sum([len(units[f.unit].text) for f in decision.frames[sure:] if not f.known])
 
 
 def _planned(conversation: Conversation, decision: Decision) -> Planned:

@@ -15,7 +15,7 @@ from proxy.dialects import ALL
 from proxy.dialects.anthropic_messages import AnthropicMessages
 from proxy.errors import Refused
 from proxy.ledger import Ledger
-from proxy.outgoing import Request, Workshop, draw, look, open_body
+from proxy.outgoing import INLINE, Request, Workshop, draw, look, open_body
 from proxy.state import open_store
 
 SCREEN = Screen.build()
@@ -128,3 +128,35 @@ async def test_what_nobody_proved_is_proved_apart(
     assert await prepared(*shop, dialect, history(8)) == {"_decided"}
     # What was proved under one plan is not proved under another one.
     assert await prepared(*shop, dialect, history(9), "dialogue") == {"_decided", "_made"}
+
+
+def result(size: int, call: str) -> bytes:
+    """A question, a call and a result of so many characters."""
+    content = [{"type": "tool_result", "tool_use_id": call, "content": "word " * (size // 5)}]
+    called = [{"type": "tool_use", "id": call, "name": "read", "input": {}}]
+    messages = [
+        {"role": "user", "content": "?"},
+        {"role": "assistant", "content": called},
+        {"role": "user", "content": content},
+    ]
+    return json.dumps({"model": "m", "messages": messages}).encode()
+
+
+@pytest.mark.parametrize("leg", [Leg.CLOUD, Leg.LOCAL])
+async def test_what_is_much_to_frame_is_framed_apart(leg: Leg, shop: tuple[Workshop, Seen]) -> None:
+    """A text that is made to be hard to frame holds nobody up, whoever it goes to; what was framed
+    before is done at once."""
+    workshop, seen = shop
+    dialect = AnthropicMessages()
+
+    async def went(body: bytes) -> bool:
+        seen.went.clear()
+        document, _ = await workshop.open(dialect, body)
+        await workshop.prepare(Request(body, dialect, leg), document)
+        return "_made" in seen.went
+
+    assert len(result(2 * INLINE, "a")) < LARGE
+    assert await went(result(2 * INLINE, "a"))
+    assert not await went(result(2 * INLINE, "a"))
+    assert not await went(result(INLINE - 5, "b"))
+    assert await went(result(INLINE + 5, "c"))
