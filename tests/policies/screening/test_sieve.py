@@ -11,7 +11,7 @@ from functools import cache
 from urllib.parse import quote
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from mnemonic import Mnemonic
 
@@ -213,6 +213,8 @@ def test_escapes_that_say_nothing_call_for_no_reading(screen):
         max_size=9,
     )
 )
+@example(parts=[("far", 0), ("far", 1)])
+@example(parts=[("run", 0), ("far", 1), ("hex", 0)])
 def test_runs_are_met_wherever_they_stand(parts):
     """Few among much else or much of it, at the beginning, at the end, several in a text."""
     screen = _screen()
