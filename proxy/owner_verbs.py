@@ -161,7 +161,8 @@ def _print(rows: Rows, line: Callable[[Mapping[str, Any]], str], *, as_json: boo
 def _event(row: Mapping[str, Any]) -> str:
     words = [row.get("notice"), *row.get("kinds", ()), *row.get("places", ()), *row["trail"]]
     whose = [row.get("client"), row.get("session"), row.get("model")]
-    way = f"{row['leg_asked'] or '-'}>{row['leg_taken'] or '-'}"
+    legs = (row["leg_asked"], row["leg_taken"])
+    way = ">".join(leg or "-" for leg in legs) if any(legs) else ""
     said = " ".join(str(word) for word in [*whose, way, *words] if word)
     return f"{row['id']:>5} {row['last']} {row['times']:>4}x {row['event']:<9} {said}"
 
@@ -174,8 +175,12 @@ def _notice(row: Mapping[str, Any]) -> str:
 
 def _session(row: Mapping[str, Any]) -> str:
     marks = " third-party text" if row["untrusted"] else ""
-    counts = f"{row['requests']:>6} requests {row['rounds']:>4} rounds at most"
+    counts = f"{_count(row['requests'], 6, 'request')} {_count(row['rounds'], 4, 'round')} at most"
     return f"{row['session']:<12} {row['last']} {counts} {row['client']}{marks}".rstrip()
+
+
+def _count(number: int, wide: int, word: str) -> str:
+    return f"{number:>{wide}} {word}{' ' if number == 1 else 's'}"
 
 
 def _rows(answer: Mapping[str, object]) -> Rows | None:

@@ -63,7 +63,7 @@ def _notes(show: Show) -> Iterator[str]:
         counts = " and ".join(f"{len(scene.arrived)} requests {scene.way}" for scene in scenes)
         yield f"   {agent}: {counts}"
     kept = sum(len(results(s.sent[-1])) - len(results(s.arrived[-1].body)) for s in _cut(show))
-    yield f"   of an earlier question, {kept} results stayed here where only a turn may leave"
+    yield f"   with a second question the agents sent {kept} results of the first again: kept here"
 
 
 def _cut(show: Show) -> list[Scene]:

@@ -135,6 +135,22 @@ def test_lines_for_people(node: Node, capsys: pytest.CaptureFixture[str]) -> Non
     ]
 
 
+def test_one_is_counted_as_one(node: Node, capsys: pytest.CaptureFixture[str]) -> None:
+    """In the columns of the others."""
+    node.answers["sessions"]["rows"] = [{**SESSION, "requests": 1, "rounds": 1}, SESSION]
+    assert cli.run(["sessions"]) == 0
+    one, more = capsys.readouterr().out.splitlines()
+    assert "      1 request     1 round  at most" in one
+    assert one.index("at most") == more.index("at most")
+
+
+def test_a_row_without_a_leg_has_no_way(node: Node, capsys: pytest.CaptureFixture[str]) -> None:
+    """What was refused before an upstream was chosen was on its way nowhere."""
+    node.answers["blocked"]["rows"] = [{**ROW, "leg_asked": ""}]
+    assert cli.run(["blocked"]) == 0
+    assert "laptop abcdefabcdef egress-blocked nsec" in capsys.readouterr().out
+
+
 def test_blocked_since(node: Node, capsys: pytest.CaptureFixture[str]) -> None:
     """A time with its unit; another is a usage error that repeats nothing."""
     assert cli.run(["blocked", "--since", "2h"]) == 0
