@@ -13,27 +13,35 @@ from proxy.config.profiles import PROFILES, mode_of
 @dataclass(frozen=True, slots=True)
 class Leaving:
     """`mode` is in force, because `profile` or, where that is empty, a written setting says so.
-    `routes`: what the requests of some routes have in its place, and for which."""
+    `routes`: what the requests of some routes have in its place, and for which. `strategy`: what
+    becomes of the rest, as `settings.Minimality` has it."""
 
     mode: str
     profile: str = ""
     routes: tuple[tuple[str, str], ...] = ()
+    strategy: str = "drop"
 
     def facts(self) -> dict[str, object]:
         """For JSON."""
         routes = [{"route": route, "mode": mode} for route, mode in self.routes]
-        return {"mode": self.mode, "profile": self.profile or None, "routes": routes}
+        return {
+            "mode": self.mode,
+            "profile": self.profile or None,
+            "routes": routes,
+            "strategy": self.strategy,
+        }
 
 
 def leaving(config: Config) -> Leaving:
     """What holds under `config`."""
-    mode = config.policies.minimality.mode
+    mode, strategy = config.policies.minimality.mode, config.policies.minimality.strategy
     routes = tuple(
         (_named(route.model, route.client), route.minimality)
         for route in config.routes
         if route.minimality and route.minimality != mode
     )
-    return Leaving(mode, config.profile if mode_of(config.profile) == mode else "", routes)
+    profile = config.profile if mode_of(config.profile) == mode else ""
+    return Leaving(mode, profile, routes, strategy)
 
 
 def told(facts: object) -> Leaving | None:
@@ -46,6 +54,7 @@ def told(facts: object) -> Leaving | None:
         str(facts["mode"]),
         str(facts.get("profile") or ""),
         tuple((str(row["route"]), str(row["mode"])) for row in routes if isinstance(row, Mapping)),
+        str(facts.get("strategy") or "drop"),
     )
 
 

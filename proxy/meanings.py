@@ -37,6 +37,14 @@ MEANINGS: Final[Mapping[str, Mapping[str, str]]] = {
 }
 """Mode → how a client works → what it means there."""
 
+_REST: Final[Mapping[str, str]] = {
+    "elide": "Of earlier calls and results it sees that there were some, emptied "
+    '(minimality.strategy = "elide").',
+    "home": "A request that holds more than that stays home as it is "
+    '(minimality.strategy = "home").',
+}
+"""Strategy → what it adds to that, where anything is cut."""
+
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
@@ -55,9 +63,11 @@ class Meaning:
         """For a terminal."""
         now = self.leaving
         why = f"profile {now.profile}" if now.profile else f'minimality.mode = "{now.mode}"'
+        rest = [_REST[now.strategy]] if now.mode != "off" and now.strategy in _REST else []
         others = " or ".join(f'profile = "{each}"' for each in self.others)
         return [
             f"How much leaves ({why}): {self.means}.",
+            *rest,
             *(f"For {route} it is {mode}." for route, mode in now.routes),
             f"To choose another: {others} at the top of the configuration, or profile in a "
             "[[route]] for some clients or models alone. At home nothing is cut.",

@@ -2,6 +2,7 @@
 
 import pytest
 
+from proxy import leaving
 from proxy.clients import recipes
 from proxy.leaving import Leaving
 from proxy.meanings import MEANINGS, meaning
@@ -30,3 +31,13 @@ def test_routes_that_differ_are_named() -> None:
     told = meaning(Leaving("off", "relay", (("models gpt-*", "strict"),)), "chat")
     assert "For models gpt-* it is strict." in told.lines()
     assert told.facts()["routes"] == [{"route": "models gpt-*", "mode": "strict"}]
+
+
+def test_what_becomes_of_the_rest_is_said_where_something_is_cut() -> None:
+    """Emptied, or all of it at home; left out needs no word, and where all leaves there is none."""
+    for strategy, word in (("elide", "emptied"), ("home", "stays home"), ("drop", "")):
+        lines = meaning(Leaving("dialogue", "balanced", (), strategy), "agent").lines()
+        assert [word in line for line in lines[1:-1]] == ([True] if word else [])
+    assert len(meaning(Leaving("off", "relay", (), "home"), "agent").lines()) == 2
+    told_home = Leaving("dialogue", "balanced", (), "home")
+    assert leaving.told(told_home.facts()) == told_home

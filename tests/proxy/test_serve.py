@@ -76,7 +76,12 @@ async def test_the_control_socket_tells_health_and_the_verdict_of_a_reload(tmp_p
             folder = node.home / "state" / "transom"
             told = ask(folder, "health")
             assert (told["ok"], told["url"]) == (True, node.url)
-            assert told["leaving"] == {"mode": "dialogue", "profile": "balanced", "routes": []}
+            assert told["leaving"] == {
+                "mode": "dialogue",
+                "profile": "balanced",
+                "routes": [],
+                "strategy": "drop",
+            }
             rewrite(node, f'profile = "private"\n{upstream(url)}')
             assert ask(folder, "reload")["ok"] is True
             assert told_profile(folder) == "private"
