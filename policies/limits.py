@@ -83,9 +83,16 @@ class _Bound:
     says: str
 
 
+_COMPACTS: Final = "compaction_trigger"
+"""The last item where a summary is asked for, which takes the place of the history: no round goes
+on there, and words of ours would be lost with all before them."""
+
+
 def judge(conversation: Conversation, limits: Limits) -> Verdict | None:
     """What is to be said about the newest round of the current turn; None: nothing."""
     if not limits.enabled or not conversation.runs or not conversation.runs[-1].answers_call:
+        return None
+    if conversation.messages[-1].role == _COMPACTS:
         return None
     rounds = rounds_of(conversation)
     newest = len(rounds)

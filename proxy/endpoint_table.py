@@ -48,6 +48,14 @@ class Endpoint:
         """The dialect that dresses errors: plain texts borrow the one of their family."""
         return _CHIEF[self.family] if self.dialect.startswith("plain_text") else self.dialect
 
+    @property
+    def bounded(self) -> bool:
+        """Whether the bounds of a turn hold. Where a history is compacted none goes on: what is
+        answered there takes its place, and tool use is no member of such a body."""
+        return self.treatment is Treatment.CONVERSATION and self.path != _COMPACTS
+
+
+_COMPACTS: Final = "/v1/responses/compact"
 
 _CHIEF: Final = {
     "anthropic": "anthropic_messages",
@@ -121,7 +129,7 @@ _OPENAI: Final = (
         "openai_responses",
         Treatment.CONVERSATION,
         "POST /v1/responses",
-        "POST /v1/responses/compact",
+        f"POST {_COMPACTS}",
     ),
     *_rows("openai", "openai_responses", Treatment.COUNT, "POST /v1/responses/input_tokens"),
     *_rows(

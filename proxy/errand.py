@@ -115,14 +115,14 @@ class Errand(Struct, frozen=True, eq=False):
             around=self._beside() if cloud else (),
             credentials=self._credentials() if cloud else (),
             vouched=self.house.relayed.by(upstream.name) if cloud else (),
-            bounded=self._asks_model,
+            bounded=self.admitted.match.endpoint.bounded,
             met=self._met,
             leaving=self._stay().leaves if cloud else None,
             minimality=chosen.minimality,
             route=chosen.route,
         )
         outgoing = await self.house.workshop.prepare(asked, document)
-        if asked.bounded and outgoing.conversation is not None:
+        if self._asks_model and outgoing.conversation is not None:
             await self.house.owner.decided(self.case, outgoing.decision, self.house.config.policies)
         self._heed(outgoing.decision)
         if self._asks_model:

@@ -19,7 +19,7 @@ from proxy import around
 from proxy.clean import CleanMarks
 from proxy.config import Config
 from proxy.dialects import ALL
-from proxy.endpoints import Treatment, match
+from proxy.endpoints import match
 from proxy.errors import Refused
 from proxy.explained import Told, cut_of, view_of
 from proxy.instead import ENDPOINTS, instead
@@ -125,13 +125,12 @@ async def _tell(config: Config, path: str, name: str | None, body: bytes) -> Tol
                 nonces.draw,
             )
             beside = around.pieces((), matched.path, matched.query)
-            answers = matched.endpoint.treatment is Treatment.CONVERSATION
             asked = Request(
                 body,
                 dialect,
                 told.leg,
                 around=beside,
-                bounded=answers,
+                bounded=matched.endpoint.bounded,
                 minimality=chosen.minimality,
                 route=chosen.route,
             )

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from policies.limits import Level, Verdict, exempt, judge, writes
 from policies.settings import Limits
@@ -130,6 +131,14 @@ def test_nothing_is_said_of_what_is_not_answered_or_not_to_be_bounded() -> None:
     assert said(letters("a" * 9), replace(DEFAULT, enabled=False)) is None
     assert said([]) is None
     assert said(letters("a" * 9), replace(DEFAULT, exempt=("READ_*",))) is None
+
+
+def test_nothing_is_said_where_a_summary_is_asked_for() -> None:
+    """What is answered then takes the place of the history, so it must be no words of ours."""
+    loop = seen("openai_responses", letters("a" * 9))
+    last = structs.replace(loop.messages[-1], role="compaction_trigger")
+    assert judge(loop, DEFAULT) is not None
+    assert judge(replace(loop, messages=(*loop.messages, last)), DEFAULT) is None
 
 
 def test_exempt_tools_are_bound_by_rounds_and_bytes_alone() -> None:

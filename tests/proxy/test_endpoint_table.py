@@ -24,6 +24,13 @@ def test_rows_are_unique():
     assert len(keys) == len(set(keys))
 
 
+def test_turns_are_bounded_where_a_model_goes_on_with_one():
+    """Not where tokens are counted or a history is compacted."""
+    talks = {row.path for row in TABLE if row.treatment is Treatment.CONVERSATION}
+    assert talks - {row.path for row in TABLE if row.bounded} == {"/v1/responses/compact"}
+    assert all(row.treatment is Treatment.CONVERSATION for row in TABLE if row.bounded)
+
+
 def test_groups_are_named_as_a_configuration_would():
     """Lower case and hyphens, so that nobody has to guess."""
     assert GROUPS

@@ -115,6 +115,28 @@ async def test_a_vendor_is_asked_to_compact(path: str, done: bool, mode: Any) ->
     assert (arrived.json()["input"][-1] == TRIGGER) is (path == "/v1/responses")
 
 
+@pytest.mark.parametrize("path", ["/v1/responses", "/v1/responses/compact"])
+async def test_compacting_is_no_round_of_a_loop(path: str) -> None:
+    """Whatever the turn has come to: such a body may not be one to take tool use off, and an answer
+    of ours would take the place of the history. The next round of the loop ends as ever."""
+    async with staged() as stage:
+        for count in (5, 8, 9):
+            rounds = [one("read_file", 1, "the same")] * count
+            body = TURNS["openai_responses"](rounds)
+            if path == "/v1/responses":
+                body["input"].append(TRIGGER)
+            answer = await stage.post(path, body)
+            assert answer.json() == {"ok": True}
+            assert answer.headers.get("x-transom-notice") in (None, "adopted")
+            arrived = stage.upstream.requests[-1].json()
+            assert arrived.keys() == body.keys()
+            assert len(arrived["input"]) == len(body["input"]) + 1  # what frames mean
+        answer = await stage.post("/v1/responses", TURNS["openai_responses"](rounds))
+        assert answer.headers["x-transom-notice"] == "read-loop"
+        await stage.node.parts.owner.recorder.flush()
+        assert (await stage.node.parts.store.counters())["requests"] == 4
+
+
 @MODES
 async def test_what_a_vendor_has_sealed_leaves_with_its_turn(mode: Any) -> None:
     """Byte for byte, as long as the turn lasts in which it was made. Nobody here can read it, so in
