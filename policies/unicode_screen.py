@@ -57,6 +57,7 @@ _INDIC: Final = """
     Balinese Javanese Sundanese Newa Tirhuta Grantha Sharada Khojki Modi Siddham Takri Chakma
     Meetei_Mayek Saurashtra Kaithi Limbu Lepcha Brahmi Kawi Myanmar Khmer
 """
+_TATWEEL: Final = "\u0640"  # common to the cursive scripts, and so of none of them
 _CURSIVE: Final = """
     Arabic Syriac Mandaic Nko Mongolian Phags_Pa Manichaean Psalter_Pahlavi Adlam
     Hanifi_Rohingya Sogdian Chorasmian Old_Uyghur
@@ -68,12 +69,13 @@ def _one(pattern: str) -> Callable[[str], object]:
     return fits
 
 
-def _letters(scripts: str) -> Callable[[str], object]:
+def _letters(scripts: str, more: str = "") -> Callable[[str], object]:
     listed = "".join(rf"\p{{Script={script}}}" for script in scripts.split())
-    return _one(rf"[[{listed}]&&[\p{{L}}\p{{M}}]]")
+    return _one(rf"[[[{listed}]&&[\p{{L}}\p{{M}}]]{more}]")
 
 
-_joins: Final = _letters(_INDIC + _CURSIVE)
+_joins: Final = _letters(_INDIC + _CURSIVE, _TATWEEL)
+_is_cursive: Final = _letters(_CURSIVE, _TATWEEL)
 _is_unspaced: Final = _letters("Thai Lao Khmer Myanmar")
 _is_hebrew: Final = _letters("Hebrew")
 _is_mongolian: Final = _letters("Mongolian")
@@ -93,6 +95,7 @@ _is_floating: Final = _one(
 _is_shorthand: Final = _one(r"\p{Script=Duployan}")
 _is_hieroglyph: Final = _one(r"\p{Script=Egyptian_Hieroglyphs}")
 _is_music: Final = _one(r"[\U0001d100-\U0001d1ff]")
+_TURNING: Final = regex.compile(r"(?V1)[[\p{bc=R}\p{bc=AL}]&&\p{L}]|\p{bc=AN}")
 _TURNING_LETTER: Final = regex.compile(r"(?V1)[[\p{bc=R}\p{bc=AL}]&&\p{L}]")
 _SOFT_WORD: Final = regex.compile(
     r"(?<![\p{L}\p{M}'’-])[\p{L}\p{M}'’-]++(?:\u00ad(?:\r?\n)?[\p{L}\p{M}'’-]++)+"
@@ -167,7 +170,7 @@ def _straight(paragraph: str) -> bool:
 
 def _marks_needed(text: str) -> bool:
     # Of the whole text: a line of numbers under lines of Hebrew needs them too.
-    return bool(_TURNING_LETTER.search(text)) and not _MARK_RUN.search(text)
+    return bool(_TURNING.search(text)) and not _MARK_RUN.search(text)
 
 
 def _hyphenated(text: str) -> bool:
@@ -202,7 +205,10 @@ def _joiner(text: str, at: int) -> bool:
     pictured = _follows_picture(before[-1:]) or (before[1:] == "\ufe0f" and _is_emoji(before[:1]))
     if pictured and _is_picture(text[at + 1 : at + 2]):
         return True
-    return bool(_joins(_base(text, at))) and text[at + 1 : at + 2] != "\u200d"
+    if _joins(_base(text, at)):
+        return text[at + 1 : at + 2] != "\u200d"
+    # A letter that is shown alone takes the form that it has within a word.
+    return (not before or before[-1:].isspace()) and bool(_is_cursive(text[at + 1 : at + 2]))
 
 
 def _non_joiner(text: str, at: int) -> bool:
