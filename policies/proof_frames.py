@@ -31,8 +31,7 @@ ordinary lengths. To give up the others may fail a proof and never makes one."""
 _LETTERS = len(_STEM)
 _LEAST, _ORDINARY, _NESTED = 8, 20, 1024
 """Letters that a stem takes: folded tightly, where each is one, where each is made of escapes."""
-_OPENERS = ("\\", "&", "%")
-_STARTS = (*_OPENERS, "\x1b", "\x9b")
+_STARTS = ("\\", "&", "%", "\x1b", "\x9b")
 _UNSEEN = "\u115f\u1160\u2800\u3164\uffa0\\"
 """Letters and symbols by their category of which nothing is seen: fillers, a braille blank; and the
 backslash, which quotes what follows."""
@@ -284,7 +283,7 @@ def _after_stems(
     while at < stop:
         escape = _ESCAPE.match(text, at) if text[at] in _STARTS else None
         letter = _written(escape[0]) if escape else text[at]
-        if letter[:1] in _OPENERS:
+        if letter[:1] in _STARTS:
             begun, most = True, _NESTED * count if escape else most
         if text.startswith(_REMOVED, at):
             letters, at = letters + _LETTERS, at + len(_REMOVED)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from json import dumps
+from pathlib import Path
 from urllib.parse import quote
 
 import pytest
@@ -255,11 +256,27 @@ def test_a_page_of_bare_backslashes_and_ampersands_is_framed(line: str) -> None:
     assert not frames(text).meet(text, framed(content[:-1] + "x"))
 
 
-@pytest.mark.parametrize("colour", ["\x1b[m", "\x1b[01;31m\x1b[K", "\x9b1m"])
+@pytest.mark.parametrize("colour", ["\x1b[m", "\x1b[01;31m\x1b[K", "\x9b1m", "\\u001b[01;31m"])
 def test_colours_are_no_letters(colour: str) -> None:
     """A stem whose letters a terminal colours one by one is as long as a plain one."""
     text = f"a {colour.join(STEM)} b " * 300
     assert frames(text).meet(text, framed("a transom-data-marker-removed b " * 300))
+
+
+@pytest.mark.parametrize(
+    "folder", ["docs", "policies/envelope", "tests/policies/envelope", "tests/strict"]
+)
+def test_its_own_sources_are_framed(folder: str) -> None:
+    """Whoever reads what was written about frames, as it is or quoted, may go on."""
+    root = Path(__file__).parents[2] / folder
+    found = 0
+    for file in (*root.glob("*.md"), *root.glob("*.py")):
+        plain = file.read_text("utf-8")
+        for text in (plain, dumps(plain), dumps(dumps(plain))):
+            content = neutralise(text)
+            found += content != text
+            assert frames(text).meet(text, framed(content)), file.name
+    assert found or folder == "docs"
 
 
 def test_an_escape_whose_end_is_escaped_is_framed() -> None:
