@@ -284,7 +284,7 @@ def _after_stems(
         escape = _ESCAPE.match(text, at) if text[at] in _STARTS else None
         letter = _written(escape[0]) if escape else text[at]
         if letter[:1] in _STARTS:
-            begun, most = True, _NESTED * count if escape else most
+            begun, most = True, _NESTED * count if escape and not found else most
         if text.startswith(_REMOVED, at):
             letters, at = letters + _LETTERS, at + len(_REMOVED)
         else:
@@ -302,7 +302,8 @@ def _after_stems(
             continue
         if text.startswith(part, at):
             found.append((at, abs(size - _LETTERS * count)))
-            most = min(most, max(_ORDINARY * count, 16 * size))
+            # What is longer than a letter or two hardly stands within a stem.
+            most = min(most, max(_ORDINARY * count, size * (2 if len(part) > 3 else 16)))
     return found, at - start + 1
 
 
