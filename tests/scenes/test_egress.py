@@ -25,7 +25,8 @@ from tests.scenes.staging import Heard, Stage, staged, whole
 DIALECTS = pytest.mark.parametrize("dialect", PATHS)
 NOISE = random.Random(8)
 OPAQUE = base64.b64encode(NOISE.randbytes(4000)).decode()
-KEY = "sk-" + base64.b32encode(NOISE.randbytes(25)).decode().lower()
+KEY = "gateway." + "-".join(f"{NOISE.randrange(100):02}" for _ in range(10))
+"""A credential that no rule knows by its looks."""
 
 
 def with_egress(**changes: Any) -> Callable[[Config], Config]:
