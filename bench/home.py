@@ -57,7 +57,8 @@ auth = "none"
 """
 
 Times = dict[tuple[str, int, str], list[float]]
-"""Way, size, `direct` or `home` → seconds to the first byte, which comes with the first word."""
+"""Way, size, `direct` or `home` → seconds to the first byte, which comes with the first word; `cpu`
+→ seconds of CPU that the whole answer from home takes the node."""
 
 
 def main() -> None:
@@ -106,10 +107,12 @@ async def _compared(
             ("direct", straight_on, bodies.whole(direct, "127.0.0.1", path)),
         ]
         for name, connection, request in ways[:: 1 if turn % 2 else -1]:
-            begun = time.monotonic()
+            begun, cpu = time.monotonic(), node.cpu()
             await connection.ask(request)
             if turn:  # the first round warms up
                 found[way, size, name].append(connection.first - begun)
+            if turn and name == "home":
+                found[way, size, "cpu"].append(node.cpu() - cpu)
     through.transport.close()
     straight_on.transport.close()
 
@@ -135,18 +138,20 @@ def table(found: Times) -> str:
     """A row per way and size."""
     rows = []
     for way, size in dict.fromkeys((way, size) for way, size, _ in found):
-        direct, home = found[way, size, "direct"], found[way, size, "home"]
+        direct, home, cpu = (found[way, size, name] for name in ("direct", "home", "cpu"))
         ratio = figures.ratio(home, direct)
         rows.append(
             (
                 f"{way}, {size // 1000} kB",
                 f"{statistics.median(direct) * 1000:.1f}",
                 f"{statistics.median(home) * 1000:.1f}",
+                f"{statistics.median(cpu) * 1000:.1f}",
                 f"{ratio:.3f}",
                 figures.judged(ratio, at_most=BAR),
             )
         )
-    return figures.table(("way home, body", "direct ms", "home ms", "home : direct", "bar"), rows)
+    head = ("way home, body", "direct ms", "home ms", "CPU ms", "home : direct", "bar")
+    return figures.table(head, rows)
 
 
 REPORT = """\
@@ -154,7 +159,8 @@ REPORT = """\
 Time to the first word of a request that was blocked and is answered at home, against the same
 question asked of the local model itself, which takes {first} ms to its first word. What stands
 before the last result is known, as the cloud has answered it. *translated*: Anthropic's API to
-Ollama's own and back; *straight*: a server that speaks the dialect.
+Ollama's own and back; *straight*: a server that speaks the dialect. *CPU*: what the whole answer
+takes the node; by what *home* takes beyond *direct* and that, it has waited for its turn.
 
 {table}
 """
