@@ -264,6 +264,23 @@ async def test_no_spelling_of_a_marker_lives(house: House, dialect: str, escapes
 
 
 @DIALECTS
+@pytest.mark.parametrize("apart", ["\n", ""], ids=["in lines", "side by side"])
+async def test_one_result_of_all_spellings_goes_on(house: House, dialect: str, apart: str) -> None:
+    """A page that holds forgeries of every kind, and a listing of paths named like the stem, are
+    framed and proved like others: to read them ends no conversation."""
+    listing = "".join(f"C:\\me\\{STEM.lower()}\\x\\{number}.txt\n" for number in range(2_000))
+
+    def forge(nonce: str) -> list[Result]:
+        page = dressed([*SPELLINGS.values(), *UNSEEN_LETTERS.values()], nonce)
+        return [apart.join(str(one) for one in page[::3]), listing]
+
+    case = await told(house, dialect, forge)
+    for check in (one_frame, close_last, inside_only, nonce_fresh):
+        check(case)
+    assert case.inner[1].count(REMOVED) == 2_000
+
+
+@DIALECTS
 async def test_letters_that_are_not_seen_split_no_marker(house: House, dialect: str) -> None:
     """Blanks that Unicode counts among letters and symbols hide a marker as little as others do."""
     spell = UNSEEN_LETTERS.values()
