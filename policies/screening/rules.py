@@ -9,6 +9,7 @@ import re
 import tomllib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import resources
 from typing import Any
 
@@ -43,12 +44,12 @@ class Rule:
     `anchors`: literals, one of which stands in every instance; of any case unless `exact`. `then`:
     a class and a count, `[a-z]{20}`, that has to follow the anchor at once. Or, in place of both,
     `trigger`: an expression that ends somewhere in every instance.
-    `pattern` is matched at the anchor, or looked for from `back` bytes before it (before the end of
-    the trigger); at most `reach` bytes from there on are looked at. The group `v`, or else the
-    whole match, is the value. `check` names a function of `CHECKS` that proves the value
-    offline. `reliability`: `certain` (proved), `strong` (unique prefix; placeholders are let go),
-    `context` (needs a telling word, which the pattern holds). `yes` and `no` are samples, stored
-    as base64.
+    `source` is the expression of `pattern`, which is matched at the anchor, or looked for from
+    `back` bytes before it (before the end of the trigger); at most `reach` bytes from there on are
+    looked at. The group `v`, or else the whole match, is the value. `check` names a function of
+    `CHECKS` that proves the value offline. `reliability`: `certain` (proved), `strong` (unique
+    prefix; placeholders are let go), `context` (needs a telling word, which the pattern holds).
+    `yes` and `no` are samples, stored as base64.
     """
 
     id: str
@@ -56,7 +57,7 @@ class Rule:
     family: str
     reliability: str
     why: str
-    pattern: "regex.Pattern[bytes]" = field(repr=False)
+    source: bytes = field(repr=False)
     anchors: tuple[bytes, ...] = ()
     then: bytes = b""
     trigger: bytes = b""
@@ -67,6 +68,15 @@ class Rule:
     check: str = ""
     yes: tuple[bytes, ...] = field(default=(), repr=False)
     no: tuple[bytes, ...] = field(default=(), repr=False)
+
+    @property
+    def pattern(self) -> "regex.Pattern[bytes]":
+        """`source`, compiled when it is first asked for: most rules never meet their anchor, and
+        all of them together take 7 MB. Raises `ValueError` where it is broken."""
+        try:
+            return _compiled(self.source)
+        except regex.error as error:
+            raise ValueError(f"rule {self.id}: {error}") from None
 
     def patterns(self) -> Iterable[tuple[Pattern, int]]:
         """What the engine has to look for, and how far before its end the anchor stands."""
@@ -117,8 +127,12 @@ class Rule:
         return int(self.pattern.groupindex.get("v", 0))
 
 
+_compiled: Callable[[bytes], "regex.Pattern[bytes]"] = cache(regex.compile)
+
+
 def load() -> tuple[Rule, ...]:
-    """All rules of `rules.toml`. Raises `ValueError` for a rule that cannot work."""
+    """All rules of `rules.toml`. Raises `ValueError` for a rule that cannot work, but for one whose
+    pattern is broken: that says so when it is needed."""
     text = resources.files("policies.screening").joinpath("rules.toml").read_text("utf-8")
     return tuple(_rule(entry) for entry in tomllib.loads(text)["rule"])
 
@@ -130,11 +144,11 @@ def _rule(entry: dict[str, Any]) -> Rule:
         fields["anchors"] = tuple(anchor.encode() for anchor in fields.get("anchors", ()))
         for name in ("then", "trigger"):
             fields[name] = fields.get(name, "").encode()
-        fields["pattern"] = regex.compile(fields["pattern"].encode())
+        fields["source"] = fields.pop("pattern").encode()
         fields["yes"] = tuple(map(decode, fields["yes"]))
         fields["no"] = tuple(map(decode, fields["no"]))
         rule = Rule(**fields)
-    except (KeyError, TypeError, regex.error) as error:
+    except (KeyError, TypeError) as error:
         raise ValueError(f"rule {entry.get('id', '?')}: {error}") from error
     if rule.before not in _BEFORE or (rule.check and rule.check not in CHECKS):
         raise ValueError(f"rule {rule.id}: unknown `before` or `check`")

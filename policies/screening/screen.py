@@ -49,7 +49,7 @@ def compiled(packed: Mapping[str, bytes] = MappingProxyType({})) -> Shipped:
     """What comes with Transom, compiled, and a digest of it. Immutable. `packed`: what `pack` gave
     in another process of this very version."""
     rules = load()
-    shape = [(r.id, r.anchors, r.then, r.trigger, r.pattern.pattern, r.check) for r in rules]
+    shape = [(r.id, r.anchors, r.then, r.trigger, r.source, r.check) for r in rules]
     mark = hashlib.sha256(repr(shape).encode()).digest()
     return mark, Tools(Sentry(rules, packed=packed), Words.load())
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import regex
 
 from policies.decision import Leg
 from policies.screening import Screen, rules, screen
@@ -143,7 +142,7 @@ async def test_a_pattern_that_runs_out_of_time_has_read_nothing(
     """The deadline of a window: what it was set for is ambiguous."""
     mark, tools = screen.shipped()
     first = next(rule for rule in rules.load() if rule.id == "nsec")
-    slow = replace(first, pattern=regex.compile(rb"nsec1(?:q|qq|q{3}|q{1,9})*!"), reach=9999)
+    slow = replace(first, source=rb"nsec1(?:q|qq|q{3}|q{1,9})*!", reach=9999)
     monkeypatch.setattr(screen, "shipped", lambda: (mark, replace(tools, sentry=Sentry([slow]))))
     monkeypatch.setattr(rules, "FUSE", 0.01)
     async with staged() as stage:
