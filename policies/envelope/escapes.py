@@ -34,7 +34,8 @@ _REFERENCE = re.compile(
     r"(?:#(?:0*[0-9]{1,8}|[xX]0*[0-9a-fA-F]{1,8});?|[A-Za-z][A-Za-z0-9]{1,31};"
     rf"|{_BARE_NAMES})"
 )
-_COLOUR = re.compile(r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]")
+# Each way begins with a character of its own: the matcher skips to those alone.
+_COLOUR = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x9b[0-?]*[ -/]*[@-~]")
 _ANY = re.compile("|".join(one.pattern for one in (_BACKSLASH, _PERCENT, _REFERENCE, _COLOUR)))
 _KINDS = (
     ("\\", _BACKSLASH),
