@@ -33,8 +33,9 @@ _DUMMY_PASSWORDS = frozenset(_DUMMIES.split())
 _TELLING = frozenset(b"secret password passwd passphrase pass pwd pw token key test".split())
 _NOT_A_VALUE = re.compile(
     rb"(?i)^[a-f0-9]{8}(?:-[a-f0-9]{4}){3}-[a-f0-9]{12}$|://|^[./~]|[({\[<$]|"
-    rb"^[a-z_]\w*(?:\.[a-z_]\w*)+$|^0x|^sha\d+|^[a-z]+(?:[_-][a-z]+)*[_-]?\d{1,4}$|example|\d{12}$"
+    rb"^0x|^sha\d+|^[a-z]+(?:[_-][a-z]+)*[_-]?\d{1,4}$|example|\d{12}$"
 )
+_DOTTED = re.compile(rb"(?i)[a-z_]\w*(?:\.[a-z_]\w*)+")
 _SPOKEN = re.compile(
     # A path with a word in it; names of constants, of variables and of pages.
     rb"^(?:[\w.-]+/)*[a-z]{3,}(?:[._-][a-z]+)*(?:/[\w.-]+)+$|"
@@ -189,6 +190,8 @@ def pem(value: bytes) -> bool:
     body = rest.partition(b"-----END")[0]
     if len(body) - len(body.translate(None, _CODED)) < 64:
         return False
+    if b"DEK-Info: " in body:
+        return True
     coded = _PEM_HEADER.sub(b"", _COMMENT_MARKS.sub(b"", body))
     if len(coded) - len(coded.translate(None, _CODED)) < 64:
         return False
@@ -198,7 +201,7 @@ def pem(value: bytes) -> bool:
     if b"PGP" in label:
         # RFC 9580 packet tags of a secret key, old and new format.
         return raw[:1] != b"" and (raw[0] & 0xFC in (0x94, 0x9C) or raw[0] in (0xC5, 0xC7))
-    return codecs.der_private_key(raw, partial=True) or b"DEK-Info" in body
+    return codecs.der_private_key(raw, partial=True)
 
 
 def der_base64(value: bytes) -> bool:
@@ -253,6 +256,18 @@ def mixed(value: bytes) -> bool:
     )
 
 
+def lot(value: bytes) -> bool:
+    """The same where a value is too short to have it all: letters and digits, or letters of both
+    cases, as no word has them."""
+    found = kinds(value)
+    return mixed(value) or (
+        len(set(value)) >= 8
+        and (b"l" in found or b"u" in found)
+        and (b"d" in found or (b"l" in found and b"u" in found))
+        and chance(value) >= (0.35 if b"d" in found else 0.45)
+    )
+
+
 def curve_key(value: bytes) -> bool:
     """A number that can be a secp256k1 key, and not a pattern."""
     return 0 < int(value, 16) < _CURVE_ORDER and len(set(value.lower())) >= 8
@@ -271,7 +286,9 @@ def password_in_url(value: bytes) -> bool:
         return False
     if re.fullmatch(rb"(?:[\w-]+\.)*example(?:\.\w+)*", name):
         return False
-    return name not in (b"localhost", b"127.0.0.1", b"db", b"host") or mixed(password)
+    if name not in (b"localhost", b"127.0.0.1", b"db", b"host"):
+        return True
+    return mixed(password) or (len(password) >= 10 and lot(password))
 
 
 def _told(password: bytes) -> bool:
@@ -317,6 +334,7 @@ def assigned(value: bytes) -> bool:
         and value.lower() not in _DUMMY_PASSWORDS
         and not _NOT_A_VALUE.search(value)
         and not _SPOKEN.search(value[:200])
+        and not (_DOTTED.fullmatch(value) and chance(value) < 0.45)
     )
 
 
@@ -324,7 +342,7 @@ def _by_lot(value: bytes, found: bytes) -> bool:
     """Letters and digits, or letters of both cases alone, which have to be odder."""
     if b"d" in found:
         return (b"l" in found or b"u" in found) and chance(value) >= 0.32
-    return len(found) >= 16 and b"l" in found and b"u" in found and chance(value) >= 0.4
+    return b"l" in found and b"u" in found and chance(value) >= 0.4
 
 
 def rune(value: bytes) -> bool:
@@ -338,7 +356,7 @@ CHECKS: Mapping[str, Callable[[bytes], bool]] = {
     for check in (
         nsec, ncryptsec, age, extended_key, wif, crc62, macaroon_hex, macaroon_base64, cashu,
         cashu_hex, cashu_base64, fedimint, fedimint_hex, fedimint_base32, pem, der_base64, der_hex,
-        openssh_base64, openssh_hex, jwt, aws_id, mixed, curve_key, password_in_url, basic_login,
-        chosen, assigned, rune,
+        openssh_base64, openssh_hex, jwt, aws_id, mixed, lot, curve_key, password_in_url,
+        basic_login, chosen, assigned, rune,
     )
 }  # fmt: skip

@@ -39,6 +39,7 @@ _PROMISING = re.compile(
 _HEX_PROMISING = re.compile(b"(?:%s){16,}+|(?:%s){8,}+" % (HEX_GROUP, NUL_HEX_GROUP))
 _STREAM = re.compile(rb"(?:^|[+/_-])(?P<head>H4sI|e[AFJN])")
 _WALLET_KEY = re.compile(rb"(?:^|[+/_-])([5KL9c6][1-9A-HJ-NP-Za-km-z]{50,57})(?=$|[+/_-])")
+_SHORTEST_WALLET_KEY = 50
 _URI = re.compile(
     rb"data:([a-z]{1,16}/[a-z0-9.+-]{1,64})(?:;[a-z0-9=-]{1,40}){0,4};base64,"
     rb"([A-Za-z0-9+/_-]{%d})" % SHORTEST
@@ -99,8 +100,6 @@ def decode(
             continue
         work.spend("decode", 2 * len(run))
         claimed, media = media or claims.get(run[:SHORTEST], ""), ""
-        if "wallet" in seen and any(map(_wallet_key, _WALLET_KEY.findall(run))):
-            found.kinds.add("wif")
         if "base32" in seen:
             parts += map(codecs.base32_any, _BASE32.findall(run))
         # An image goes to `parts` as a whole.
@@ -124,6 +123,13 @@ def decode(
         part if text else _stretches(part) for part, text in zip(parts, readable, strict=True)
     )
     return found
+
+
+def wallet_keys(data: bytes) -> Iterator[str]:
+    """The kind of a private key in wallet import format, once for each run that holds one."""
+    for run in data.translate(_RUNS_ALONE).split():
+        if len(run) > _SHORTEST_WALLET_KEY and any(map(_wallet_key, _WALLET_KEY.findall(run))):
+            yield "wif"
 
 
 def _stretches(raw: bytes) -> bytes:

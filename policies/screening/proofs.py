@@ -10,10 +10,14 @@ import json
 import re
 import zlib
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Final
 
+from mnemonic import Mnemonic
+
 from policies.screening import codecs
-from policies.screening.checks import assigned, chosen, entropy, mixed, placeholder
+from policies.screening.chance import chance
+from policies.screening.checks import assigned, chosen, entropy, lot, mixed, placeholder, rune
 
 _BITCOIN = b"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 _RIPPLE = bytes.maketrans(b"rpshnaf39wBUDNEGHJKLM4PQRST7VWXYZ2bcdeCg65jkm8oFqi1tuvAxyz", _BITCOIN)
@@ -37,6 +41,7 @@ _TEZOS = frozenset(
     # edsk of 64 and 32 bytes, spsk, p2sk
 )
 _BASE32 = re.compile(rb"[A-Z2-7]+")
+_LETTERS = re.compile(rb"[a-z]+")
 _UUID = re.compile(rb"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _VARIABLE = re.compile(rb"^[$%{<*]|^\(|\)$|^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$")
 
@@ -182,7 +187,7 @@ def argument(value: bytes) -> bool:
         len(value) >= 8
         and chosen(value)
         and not _VARIABLE.search(value)
-        and re.search(rb"[0-9]|[^A-Za-z0-9_.@/-]", value) is not None
+        and (re.search(rb"[0-9]|[^A-Za-z0-9_.@/-]", value) is not None or lot(value))
         and re.search(rb"[A-Za-z]", value) is not None
         and len(set(value)) >= 6
     )
@@ -198,7 +203,7 @@ def totp(value: bytes) -> bool:
     seed = re.sub(rb"[ -]", b"", value).upper()
     return (
         len(seed) >= 16
-        and re.search(rb"[2-7]", seed) is not None
+        and (re.search(rb"[2-7]", seed) is not None or (len(seed) >= 24 and chance(seed) >= 0.3))
         and re.search(rb"[A-Z]", seed) is not None
         and len(set(seed)) >= 8
     )
@@ -225,11 +230,43 @@ def long_key(value: bytes) -> bool:
     return entropy(value) >= 4 and re.search(rb"[0-9]", value) is not None and b" " not in value
 
 
+def bare_rune(value: bytes) -> bool:
+    """Core Lightning rune without its name: its first 32 bytes are the state of a hash, no text."""
+    state = codecs.base64_any(value)[:32]
+    return rune(value) and sum(byte < 32 or byte > 126 for byte in state) >= 8
+
+
+def seed_part(value: bytes) -> bool:
+    """Eleven words of the English list in a row or more, or the first four letters of twelve: of
+    different words, in no order."""
+    tokens = _LETTERS.findall(value.lower())
+    for least, listed in ((11, _english()), (12, _stems())):
+        run: list[bytes] = []
+        for token in (*tokens, b""):
+            if token in listed:
+                run.append(token)
+                continue
+            if len(run) >= least and len(set(run)) * 4 >= len(run) * 3 and run != sorted(run):
+                return True
+            run = []
+    return False
+
+
+@cache
+def _english() -> frozenset[bytes]:
+    return frozenset(word.encode() for word in Mnemonic("english").wordlist)
+
+
+@cache
+def _stems() -> frozenset[bytes]:
+    return frozenset(word[:4] for word in _english())
+
+
 CHECKS: Final[Mapping[str, Callable[[bytes], bool]]] = {
     check.__name__: check
     for check in (
         crc_hex, grafana_crc, bitbucket_crc, grafana_json, data_centre, discord_bot, base32_seed,
         tezos, ripple, mini_key, bech32_key, codex32, drawn, dotted, two_parts, login, argument,
-        vendor_key, totp, bearer, token, coded_value, long_key,
+        vendor_key, totp, bearer, token, coded_value, long_key, bare_rune, seed_part,
     )
 }  # fmt: skip

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from policies.screening import decode, spellings, views
+from policies.screening.curve import is_pair
 from policies.screening.mending import mended
 from policies.screening.rules import Rule
 from policies.screening.signs import Sentry, Signs
@@ -26,6 +27,9 @@ FAMILIES: Mapping[str, str] = {
     "electrum_seed": "wallet",
     "slip39": "wallet",
     "monero_seed": "wallet",
+    "polyseed": "wallet",
+    "solana_key": "wallet",
+    "algorand_seed": "wallet",
     "wif": "bitcoin",
     "deny_file": "deny",
     "macaroon": "macaroon",
@@ -34,6 +38,11 @@ FAMILIES: Mapping[str, str] = {
     "private_key_der": "keys",
     "ssh_private_key": "keys",
 }
+
+_PAIR, _MOST_PAIRS = 64, 4
+"""Bytes of a key pair, and how many rows of so many are looked at: more are a table."""
+_PAIRING = 1 << 13
+"""Bytes that could be looked at in the time that it takes to tell a pair."""
 
 Kind = tuple[str, str]
 """Kind and family."""
@@ -98,6 +107,10 @@ class Reading:
     def _open(self, data: bytes, signs: Signs, media: str, depth: int) -> None:
         """What the runs in `data` stand for, those that go over several lines in one piece."""
         sentry, seen, coded = self.tools.sentry, signs.seen, signs.coded or bool(media)
+        if "wallet" in seen:
+            # As it stands: with the next line behind it a key is none any more.
+            self.work.spend("decode", len(data))
+            self._name(decode.wallet_keys(data))
         if "lines" in seen:
             runs, rest = views.wrapped(data, self.work)
             across = sentry.look(runs)
@@ -170,9 +183,18 @@ class Reading:
             case "dumped":
                 return self._named(views.dumped(data, seen, work))
             case "numbered":
-                return self._named(spellings.spellings(name, data, seen, work))
+                return self._named(self._paired(spellings.spellings(name, data, seen, work)))
             case _:
                 return spellings.spellings(name, data, seen, work)
+
+    def _paired(self, made: Iterable[bytes]) -> Iterator[bytes]:
+        """Rows of 64 bytes are key files of Solana if the second half belongs to the first."""
+        for raw in made:
+            rows = [row for row in raw.split(spellings.BETWEEN_ROWS) if len(row) == _PAIR]
+            for row in rows[:_MOST_PAIRS]:
+                self.work.spend("spellings", _PAIRING)
+                self._name(["solana_key"] if is_pair(row) else [])
+            yield raw
 
     def _named(self, made: Iterable[bytes]) -> Iterator[bytes]:
         for raw in made:

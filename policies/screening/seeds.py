@@ -17,6 +17,7 @@ from policies.screening.work import Work
 LENGTHS = (12, 15, 18, 21, 24)
 _CRC32C = 0x82F63B78
 _SHARES = (20, 33)
+_ALGORAND = "sha512_256"
 _GENERATOR = (
     0xE0E040, 0x1C1C080, 0x3838100, 0x7070200, 0xE0E0009,
     0x1C0C2412, 0x38086C24, 0x3090FC48, 0x21B1F890, 0x3F3F120,
@@ -72,8 +73,8 @@ def _share(window: Sequence[int]) -> bool:
 
 def _monero(run: Sequence[int], words: Sequence[str], near: bool) -> bool:
     """25 words of which the last repeats one of the others, told by a CRC-32 of their first three
-    letters; the form of 13 words only beside a telling word, for its check is a weak one."""
-    for window in _windows(run, (25, 13) if near else (25,)):
+    letters; the form of 13 words alone or beside a telling word, for its check is a weak one."""
+    for window in _windows(run, (25, 13) if near or len(run) == 13 else (25,)):
         *body, last = window
         if last not in body or len(set(body)) * 4 < len(body) * 3:
             continue
@@ -85,6 +86,11 @@ def _monero(run: Sequence[int], words: Sequence[str], near: bool) -> bool:
 
 def _phrase(run: Sequence[int], near: bool, words: Sequence[str], language: str) -> str:
     """BIP-39 in all its languages; in English what uses the list without its checksum."""
+    if language == "english":
+        if any(map(_polyseed, _windows(run, (16,) if near or len(run) == 16 else ()))):
+            return "polyseed"
+        if any(map(_algorand, _windows(run, (25,)))):
+            return "algorand_seed"
     rises = [0, *accumulate(one < two for one, two in pairwise(run))]
     for length in LENGTHS:
         for start in _various(run, length):
@@ -99,6 +105,23 @@ def _phrase(run: Sequence[int], near: bool, words: Sequence[str], language: str)
             if language == "english" and length == 12 and _electrum(words[word] for word in window):
                 return "electrum_seed"
     return ""
+
+
+def _polyseed(window: Sequence[int]) -> bool:
+    """Polyseed: 16 coefficients over GF(2^11) of a polynomial that is 0 at 2."""
+    value = 0
+    for word in reversed(window):
+        value = value << 1 ^ (0x805 if value & 0x400 else 0) ^ word
+    return value == 0 and len(set(window)) >= 12
+
+
+def _algorand(window: Sequence[int]) -> bool:
+    """Algorand: a key of 32 bytes, lowest bits first, and the head of its SHA-512/256."""
+    number = sum(word << 11 * at for at, word in enumerate(window[:24]))
+    if number >> 256 or len(set(window)) < 18 or _ALGORAND not in hashlib.algorithms_available:
+        return False
+    digest = hashlib.new(_ALGORAND, number.to_bytes(32, "little")).digest()
+    return int.from_bytes(digest[:2], "little") & 0x7FF == window[24]
 
 
 def _repeats(window: Sequence[int]) -> bool:

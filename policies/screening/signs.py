@@ -57,11 +57,14 @@ FIRST: Mapping[str, bytes] = {
     "quoted": rb"[A-Za-z0-9+/_]{4}=\r?\n[A-Za-z0-9+/_]{4}|=3D|(?:=[0-9A-F]{2}){4}",
     "nul": rb"[!-~]\x00[!-~]\x00[!-~]",
     "spelled": rb"(?:[A-Za-z0-9][^A-Za-z0-9]+){15}[A-Za-z0-9]",
-    "label": rb"(?:[Ww]ord|[Ss]eed|[Mm]nemonic|[Pp]hrase|WORD|SEED)[ _#-]{0,2}0?1[^0-9A-Za-z]",
+    "label": rb"(?:[Ww]ord|[Ss]eed|[Mm]nemonic|[Pp]hrase|WORD|SEED)[ _#-]{0,2}0?1[^0-9A-Za-z]|"
+    rb"<(?:li|td|b|p|i|code|span|div)>[A-Za-z]{3,8}</[a-z]{1,4}>[^A-Za-z]{0,4}"
+    rb"<(?:li|td|b|p|i|code|span|div)>[A-Za-z]{3,8}</[a-z]{1,4}>[^A-Za-z]{0,4}"
+    rb"<(?:li|td|b|p|i|code|span|div)>[A-Za-z]{3,8}</",
 }
 JOINT = (
-    rb"[A-Za-z0-9+/_=:.@-][\"'`][ \t]{0,80}(?:\+|\\?\r?\n)[ \t]{0,80}(?:\\?\r?\n[ \t]{0,80})?"
-    rb"(?:\+[ \t]{0,80})?[\"'`][A-Za-z0-9+/_=:.@-]"
+    rb"[A-Za-z0-9+/_=:.@-][\"'`][ \t]{0,80}(?:[+.&]|\\?\r?\n)[ \t]{0,80}(?:\\?\r?\n[ \t]{0,80})?"
+    rb"(?:[+.&][ \t]{0,80})?[\"'`][A-Za-z0-9+/_=:.@-]"
 )
 AFTER: Mapping[str, Mapping[str, bytes]] = {
     "run": {

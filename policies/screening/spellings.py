@@ -23,6 +23,7 @@ _BYTE = rb"(?:25[0-5]|2[0-4][0-9]|1?[0-9]{1,2})"
 _NUMBERS = linear(rb"(?:" + _BYTE + rb"[ \t\r\n,;]+){15,}" + _BYTE)
 _QUOTED = linear(rb"(?:[^\n]*=\r?\n)+[^\n]*|[^\n]*=[2-7][0-9A-F][^\n]*")
 _APART = linear(rb"(?:[A-Za-z0-9][^A-Za-z0-9]+){15,}[A-Za-z0-9]")
+BETWEEN_ROWS = b"\n\0\n"
 _BETWEEN: Final = bytes.maketrans(b",;", b"  ")
 _TAGS = re.compile("[\U000e0020-\U000e007e]+")
 _SELECTORS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]{8,}")
@@ -38,7 +39,7 @@ def spellings(name: str, data: bytes, seen: Container[str], work: Work) -> Itera
         case "spelled" if "spelled" in seen:
             made = iter((b"\n".join(_spelled(data)),))
         case "numbered" if "bytes" in seen:
-            made = iter((b"\n\0\n".join(_numbered(data)),))
+            made = iter((BETWEEN_ROWS.join(_numbered(data)),))
         case "quoted" if "quoted" in seen:
             made = iter((binascii.a2b_qp(b"\n".join(_QUOTED.findall(data))),))
         case "nuls" if "nul" in seen:

@@ -31,8 +31,8 @@ _ALIKE = str.maketrans(
 
 _NUMBER = rb"(?:[^\s:]{1,200}[:-])?\d{1,7}(?:\t|\xe2\x86\x92|[ ]?\xe2\x94\x82|[ ]?\||[:)-])[ ]?"
 _HEX_GROUP = rb"(?:[0-9a-fA-F]{2}|[0-9a-fA-F]{4})"
-_NUMBERED = linear(rb"(?:^|\n)[ \t]*" + _NUMBER + rb"[A-Za-z0-9+/=_-]{24,}[ \t]*\r?\n")
-_MARKED = linear(rb"(?:^|\n)[+> -][ ]?[A-Za-z0-9+/]{24,}={0,2}[ \t]*\r?\n")
+_NUMBERED = linear(rb"(?:^|\n)[ \t]*" + _NUMBER + rb"[ \t]{0,40}[A-Za-z0-9+/=_-]{24,}[ \t]*\r?\n")
+_MARKED = linear(rb"(?:^|\n)[+> -][ \t]{0,40}[A-Za-z0-9+/]{24,}={0,2}[ \t]*\r?\n")
 _LINE = 48
 _CODED = bytes(code for code in range(128) if chr(code).isalnum()) + b"+/_-"
 _SPACED_HEX = linear(rb"(?:(?:0x)?[0-9a-fA-F]{2}[: ,-][ \n]?){15,}(?:0x)?[0-9a-fA-F]{2}")
@@ -42,8 +42,8 @@ _BESIDE = 512
 """Bytes on each side of a joint that may be a part of what is joined."""
 _BLANK = re.compile(r"[\s,]*")
 _JOINT = re.compile(
-    rb"[\"'`][ \t]{0,80}(?:\+[ \t]{0,80}(?:\\?\r?\n[ \t]{0,80})?|"
-    rb"\\?\r?\n[ \t]{0,80}(?:\+[ \t]{0,80})?)[\"'`]"
+    rb"[\"'`][ \t]{0,80}(?:[+.&][ \t]{0,80}(?:\\?\r?\n[ \t]{0,80})?|"
+    rb"\\?\r?\n[ \t]{0,80}(?:[+.&][ \t]{0,80})?)[\"'`]"
 )
 _DUMP_LINE = re.compile(
     rb"(?m)^" + DUMP_HEAD + rb"((?:" + _HEX_GROUP + rb"(?:[ \t]{1,2}|$)){1,16})"

@@ -29,7 +29,6 @@ GAP = 24
 _NEXT = 40
 """Characters that hold the word next to a seam."""
 _NEAR = 120
-_GAP_OF_ONE = 12
 _SLICE = 1 << 14
 _OVERLAP = 1 << 10
 """Bytes that two slices share: more than the longest seed with its gaps, and what stands before."""
@@ -50,7 +49,10 @@ _CONTEXT = re.compile(
     rb"(?i)seed|mnemonic|recovery|backup phrase|secret phrase|recovery phrase|pass ?phrase|wallet|"
     rb"bip-?39|monero|(?:12|24|twelve|twenty.?four) words"
 )
-_LABEL = re.compile(rb"(?i)(?:word|seed|mnemonic|phrase)[ _#-]{0,2}\d{1,2}(?![0-9])")
+_LABEL = re.compile(
+    rb"(?i)(?:word|seed|mnemonic|phrase)[ _#-]{0,2}\d{1,2}(?![0-9])|"
+    rb"</?(?:li|td|th|tr|b|p|i|code|span|div)(?: [^<>]{0,80})?>"
+)
 _LETTERS = re.compile(rb"[a-z]+")
 _MARKS = re.compile("[\u0300-\u036f]")
 _TOKENS = re.compile(r"[^\W\d_]+")
@@ -217,9 +219,10 @@ def folded(data: bytes) -> bytes:
 
 
 def _bare_run(text: str, start: int, run: Sequence[int]) -> bool:
-    """A row of single characters with blanks between them, as many as a seed has."""
-    parts = text[start : start + _GAP_OF_ONE * len(run)].split()[: len(run)]
-    return len(run) in LENGTHS and all(len(part) == 1 for part in parts)
+    """A row of single characters, as many as a seed has, with nothing between them that belongs to
+    prose: blanks, numbers, quotation marks."""
+    row = rf"(?:[^\W\d_][\0-@\[-`{{-~\u3000\u2192]{{1,{GAP}}}){{{len(run) - 1}}}[^\W\d_]"
+    return len(run) in LENGTHS and re.match(row, text[start:]) is not None
 
 
 def _far(data: bytes) -> bytes:

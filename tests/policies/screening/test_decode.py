@@ -2,6 +2,7 @@
 
 import base64
 import gzip
+import hashlib
 import random
 import zlib
 
@@ -28,6 +29,17 @@ def screen() -> Screen:
 def kinds(screen: Screen, text: str, *beside: Strand) -> set[tuple[str, str]]:
     strand = Strand(("messages", 0, "content", 0, "source", "data"), text)
     return {(f.kind, f.family) for f in screen.findings([*beside, strand])}
+
+
+def wif(secret: bytes) -> str:
+    """A private key in wallet import format."""
+    raw = b"\x80" + secret + b"\1"
+    raw += hashlib.sha256(hashlib.sha256(raw).digest()).digest()[:4]
+    number, text = int.from_bytes(raw, "big"), ""
+    while number:
+        number, digit = divmod(number, 58)
+        text = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"[digit] + text
+    return text
 
 
 def media(value: str) -> Strand:
@@ -236,3 +248,11 @@ def test_compressed_text_in_an_image_is_read(screen, kind):
     for unread in (bomb, fine[:1] + b"\xff" + fine[2:]):
         found = kinds(screen, image(unread), media("image/png"))
         assert found == {("inflate-limit", AMBIGUOUS)}
+
+
+def test_a_wallet_key_is_found_with_another_line_below(screen):
+    """A short line under it would be taken for the rest of wrapped base64."""
+    coded = wif(bytes(range(1, 33)))
+    for text in (f"{coded}\nEOF", f"X={coded}\nY=1", f"cat <<EOF\n{coded}\nEOF\n"):
+        assert ("wif", "bitcoin") in kinds(screen, text)
+    assert list(decode.wallet_keys(f"a {coded} b {coded[:-1]}".encode())) == ["wif"]

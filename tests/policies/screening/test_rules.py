@@ -2,6 +2,7 @@
 
 import base64
 import re
+from functools import cache
 
 import pytest
 
@@ -25,10 +26,16 @@ def kinds(screen: Screen, text: str) -> set[str]:
     return {f.kind for f in screen.findings([Strand(("messages", 0, "content"), text)])}
 
 
+@cache
+def alone(rule: rules.Rule) -> tuple[AhoCorasick, list[int]]:
+    """An engine for one rule, and how far before the ends of its hits the anchors stand."""
+    engine = AhoCorasick([pattern for pattern, _ in rule.patterns()])
+    return engine, [before for _, before in rule.patterns()]
+
+
 def hits(rule: rules.Rule, data: bytes) -> bool:
     """Whether the rule alone fires anywhere in the data."""
-    behind = [before for _, before in rule.patterns()]
-    engine = AhoCorasick([pattern for pattern, _ in rule.patterns()])
+    engine, behind = alone(rule)
     return any(rule.holds(data, end - behind[n], Work(10**6)) for n, end in engine.anchors(data))
 
 

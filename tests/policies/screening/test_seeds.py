@@ -1,5 +1,6 @@
 """Checksums of seeds and shares, against the specifications' own way to compute them."""
 
+import hashlib
 import random
 import zlib
 
@@ -56,14 +57,55 @@ def test_shares_of_slip39(length, name):
 
 
 def test_seeds_of_monero():
-    """25 words prove themselves; 13 need a telling word."""
+    """25 words prove themselves; 13 alone as well, among others they need a telling word."""
     words = monero(25)
     assert found(" ".join(words)) == {"monero_seed"}
     assert found("\n".join(f"{n}. {word}" for n, word in enumerate(words, 1))) == {"monero_seed"}
     assert found(" ".join([*words[:24], words[1 if words[24] != words[1] else 2]])) == set()
     short = monero(13)
-    assert found(" ".join(short)) == set()
-    assert found(f"monero: {' '.join(short)}") == {"monero_seed"}
+    assert found(" ".join(short)) == {"monero_seed"}
+    among = f"{' '.join(short)} {MONERO[700]}"
+    assert found(among) == set()
+    assert found(f"monero: {among}") == {"monero_seed"}
+
+
+def polyseed() -> list[int]:
+    """Coefficients of which the first makes the sum over all powers of 2 in GF(2^11) vanish."""
+    numbers = NOISE.sample(range(2048), 15)
+    check, power = 0, 1
+    for number in numbers:
+        power = power << 1 ^ (0x805 if power & 0x400 else 0)
+        product = 0
+        for bit in range(11):
+            product ^= power << bit if number >> bit & 1 else 0
+        for bit in range(21, 10, -1):
+            product ^= 0x805 << bit - 11 if product >> bit & 1 else 0
+        check ^= product
+    return [check, *numbers]
+
+
+def test_seeds_of_polyseed():
+    """16 words alone, or beside a telling word; with another word it is no seed of this kind."""
+    english, numbers = WORDS.lists["english"], polyseed()
+    words = [english[number] for number in numbers]
+    assert found(" ".join(words)) == {"polyseed"}
+    assert found(f"seed: {' '.join(words)} {english[3]}") == {"polyseed"}
+    words[5] = english[numbers[5] ^ 1]
+    assert "polyseed" not in found(" ".join(words))
+
+
+def test_seeds_of_algorand(monkeypatch):
+    """25 words, the last from a hash of the key; not known where that hash is not."""
+    english = WORDS.lists["english"]
+    key = NOISE.randbytes(32)
+    number = int.from_bytes(key, "little")
+    head = int.from_bytes(hashlib.new("sha512_256", key).digest()[:2], "little") & 2047
+    numbers = [*(number >> 11 * at & 2047 for at in range(24)), head]
+    words = [english[n] for n in numbers]
+    assert found(" ".join(words)) == {"algorand_seed"}
+    assert found(" ".join([*words[:24], english[head ^ 1]])) != {"algorand_seed"}
+    monkeypatch.setattr(hashlib, "algorithms_available", set())
+    assert found(" ".join(words)) != {"algorand_seed"}
 
 
 def test_lists_are_whole():

@@ -110,3 +110,14 @@ def test_tables_and_rulers_are_no_secrets(screen):
     env = "".join(f"NAME_{n}=\nOTHER_{n}=3D{n}\n" for n in range(90))
     for text in (rows, board, pixels, env, "- " * 400, "=" * 900, "1. " * 300, "\0".join("abc")):
         assert kinds(screen, text) == set()
+
+
+def test_a_key_file_of_solana_is_a_list_of_numbers(screen):
+    """64 numbers of which the second half is the public key of the first."""
+    secret = "9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60"
+    public = "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a"
+    pair = list(bytes.fromhex(secret + public))
+    assert "solana_key" in kinds(screen, json.dumps(pair))
+    assert "solana_key" in kinds(screen, f"key file:\n{json.dumps(pair, indent=1)}")
+    assert "solana_key" not in kinds(screen, json.dumps(pair[32:] + pair[:32]))
+    assert "solana_key" not in kinds(screen, json.dumps(pair[:63]))

@@ -159,3 +159,5 @@ def test_characters_in_a_row_need_a_telling_word_or_blanks_alone_between_them():
     assert found(row) == set()
     assert found(f"wallet: {row}") == found(row, context=True) == found(" ".join(characters))
     assert found(" ".join(characters)) == {"bip39"}
+    for numbered in ("\n".join(f"{n}. {c}" for n, c in enumerate(characters)), str(characters)):
+        assert found(numbered) == {"bip39"}
