@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from policies.conversation import Conversation, Piece
+from policies.decide import looks_inside
 from policies.decision import Decision, Leg
 from policies.prove import Cleared, nothing_to_prove, unread
 from proxy import around
@@ -75,11 +76,12 @@ class Errand(Struct, frozen=True, eq=False):
     async def _read(self, body: bytes) -> Answer:
         matched = self.admitted.match
         dialect = ALL[matched.endpoint.dialect]
-        if (turn := self.house.turns.begin(len(body))) is not None:
-            await turn
         document, model = await self.house.workshop.open(dialect, body)
         chosen = self._choose(model)
         lacks, leg = "", chosen.upstream.leg
+        looked = looks_inside(leg, self.house.config.policies)
+        if (turn := self.house.turns.begin(len(body), looked=looked)) is not None:
+            await turn
         try:
             if chosen.home_first and leg is Leg.CLOUD:
                 first = await self._stay().first(document, dialect, self._met_first)
