@@ -14,7 +14,7 @@ from bench.requests import fresh
 
 SHORT_ROUNDS = 12
 BURSTS, BURST_ROUNDS, BURST_EVENTS = 16, 4, 5000
-PACED = ((16, 10, 3), (200, 20, 3))
+PACED = ((16, 10, 9), (200, 20, 3))
 """How many at once, milliseconds between their events, rounds."""
 PACED_EVENTS = 100
 
