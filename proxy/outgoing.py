@@ -190,12 +190,12 @@ class Workshop:
                 return Outgoing(decision, conversation=conversation)
             claimed = await ledger.claim(recalled.seen, decision)
             if claimed.agreed:
-                asked = request, document, recalled.seen, decision, claimed
-                if len(request.body) > LARGE and not self._goes_on(*asked):
+                agreed = _Agreed(request, document, recalled.seen, decision, claimed)
+                if len(request.body) > LARGE and not self._goes_on(agreed):
                     size = len(request.body)
                 if len(request.body) > INLINE and _to_frame(recalled, decision) > INLINE:
-                    return await self.apart.always(self._made, *asked)
-                return await self.apart.run(size, self._made, *asked)
+                    return await self.apart.always(self._made, agreed)
+                return await self.apart.run(size, self._made, agreed)
         raise Refused("state-unavailable")
 
     def beside(self, pieces: Sequence[Piece], credentials: Sequence[str] = ()) -> Decision:
@@ -267,44 +267,30 @@ class Workshop:
         except Malformed as wrong:
             raise _invalid(wrong) from None
 
-    def _begins(
-        self, request: Request, document: Document, conversation: Conversation
-    ) -> tuple[bytes, bytes]:
+    def _begins(self, agreed: "_Agreed") -> tuple[bytes, bytes]:
         """By what the beginning that was proved last is found."""
-        return self.ledger.root(request.client, conversation), document.body[:_HEAD]
+        root = self.ledger.root(agreed.request.client, agreed.conversation)
+        return root, agreed.document.body[:_HEAD]
 
-    def _goes_on(
-        self,
-        request: Request,
-        document: Document,
-        conversation: Conversation,
-        decision: Decision,
-        claimed: Claimed,
-    ) -> bool:
+    def _goes_on(self, agreed: "_Agreed") -> bool:
         """Whether nothing is to be proved, or what is known of the body was, under the same plan,
         and most likely need not be again."""
-        if decision.screened is None:
+        if agreed.decision.screened is None:
             return True
-        known = document.root.source.known
-        begun = self.begun.get(self._begins(request, document, conversation))
+        known = agreed.document.root.source.known
+        begun = self.begun.get(self._begins(agreed))
         if known is None or begun is None or not known.is_of(begun.came.body):
             return False
-        now = _planned(conversation, decision), _authored(decision, claimed)
-        return (begun.planned, begun.authored) == now
+        return (begun.planned, begun.authored) == (agreed.planned, agreed.authored)
 
-    def _made(
-        self,
-        request: Request,
-        document: Document,
-        conversation: Conversation,
-        decision: Decision,
-        claimed: Claimed,
-    ) -> Outgoing:
+    def _made(self, agreed: "_Agreed") -> Outgoing:
         """The body as it leaves, and on a cloud leg the proof of it."""
-        body = request.dialect.render(document, conversation, decision, claimed)
+        document, conversation = agreed.document, agreed.conversation
+        decision, claimed = agreed.decision, agreed.claimed
+        body = agreed.request.dialect.render(document, conversation, decision, claimed)
         if decision.screened is None:
             return Outgoing(decision, body, None, conversation)
-        key = self._begins(request, document, conversation)
+        key = self._begins(agreed)
         begun = self.begun.get(key)
         try:
             cleared = prove(
@@ -313,9 +299,9 @@ class Workshop:
                 screened=decision.screened,
                 texts=texts_of(conversation),
                 claimed=claimed,
-                authored=_authored(decision, claimed),
+                authored=agreed.authored,
                 marks=self.proved,
-                planned=_planned(conversation, decision),
+                planned=agreed.planned,
                 begun=begun,
             )
         except ProofFailed as failed:
@@ -325,6 +311,29 @@ class Workshop:
         if (new := cleared.beginning) is not None and new is not begun:
             self.begun.renew(key, new, new.size)
         return Outgoing(decision, body, cleared, conversation)
+
+
+class _Agreed(Struct, frozen=True, eq=False):
+    """What was decided about a request, with the rows that hold for it."""
+
+    request: Request
+    document: Document
+    conversation: Conversation
+    decision: Decision
+    claimed: Claimed
+
+    @property
+    def planned(self) -> Planned:
+        """What the proof is told of the decision."""
+        return _planned(self.conversation, self.decision)
+
+    @property
+    def authored(self) -> frozenset[str]:
+        """The texts of the registry that were decided to stand in the body."""
+        return _authored(self.decision, self.claimed)
+
+    def __repr__(self) -> str:
+        return "<_Agreed>"  # what is in it is in no repr
 
 
 def _cost_of(pieces: Iterable[Piece]) -> int:

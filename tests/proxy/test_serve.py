@@ -169,48 +169,35 @@ def test_what_is_written_is_for_the_owner_alone(tmp_path: Path) -> None:
         assert [path.name for path in found if path.stat().st_mode & 0o077] == []
 
 
-def test_the_loop_has_its_turn_after_a_millisecond(tmp_path: Path) -> None:
-    """A node that serves does not wait five for a thread that reads, as Python has it."""
+def looked(home: Path, what: str) -> str:
+    """What a node that was started prints of itself, at the moment when it would serve."""
     script = (
         "import sys\n"
-        "from proxy import serve\n"
-        "async def look(*_, **__): print(sys.getswitchinterval())\n"
+        "from proxy import serve, server\n"
+        f"async def look(*_, **__): print({what})\n"
         "serve.run = look\n"
         "from proxy.cli import run\n"
         "sys.exit(run(['serve']))\n"
     )
-    done = subprocess.run(
+    return subprocess.run(
         [sys.executable, "-c", script],
         capture_output=True,
         text=True,
         check=True,
         timeout=30,
-        env={**environment(tmp_path), "TRANSOM_LISTEN__PORT": "0"},
+        env={**environment(home), "TRANSOM_LISTEN__PORT": "0"},
         cwd=ROOT,
-    )
-    assert float(done.stdout) == pytest.approx(0.001)
+    ).stdout
+
+
+def test_the_loop_has_its_turn_after_a_millisecond(tmp_path: Path) -> None:
+    """A node that serves does not wait five for a thread that reads, as Python has it."""
+    assert float(looked(tmp_path, "sys.getswitchinterval()")) == pytest.approx(0.001)
 
 
 def test_serving_loads_no_sdk(tmp_path: Path) -> None:
     """Neither an SDK nor httpx is imported by a node that has answered a request."""
-    script = (
-        "import sys\n"
-        "from proxy import serve, server\n"
-        "async def look(*_, **__): print(*sys.modules)\n"
-        "serve.run = look\n"
-        "from proxy.cli import run\n"
-        "sys.exit(run(['serve']))\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=30,
-        env={**environment(tmp_path), "TRANSOM_LISTEN__PORT": "0"},
-        cwd=ROOT,
-    )
-    loaded = {name.partition(".")[0] for name in done.stdout.split()}
+    loaded = {name.partition(".")[0] for name in looked(tmp_path, "*sys.modules").split()}
     assert "aiohttp" in loaded
     assert not loaded & {"anthropic", "openai", "ollama", "httpx", "httpx2", "pydantic", "jinja2"}
 
