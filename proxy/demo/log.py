@@ -7,6 +7,7 @@ import io
 import logging
 import sys
 import threading
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -18,10 +19,12 @@ def captured() -> Iterator[io.StringIO]:
     """The log for the length of the `with`. What it hooks into the process is put back: an error
     of the verb itself must be seen."""
     hooks = sys.excepthook, sys.unraisablehook, threading.excepthook
+    showing = warnings.showwarning
     log = io.StringIO()
     logs.set_up(log, json=True)
     try:
         yield log
     finally:
         sys.excepthook, sys.unraisablehook, threading.excepthook = hooks
-        logging.captureWarnings(False)
+        if warnings.showwarning is not showing:  # else they were captured before
+            logging.captureWarnings(False)

@@ -5,6 +5,7 @@ import json
 import logging
 import sys
 import threading
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from types import SimpleNamespace
@@ -306,13 +307,29 @@ def test_the_verdict_counts_and_colours() -> None:
     assert list(verdict(checks[:1], 0, colour=True))[-1] == "All 1 checks hold (0.0 s)."
 
 
-def test_hooks_of_the_process_are_put_back(tmp_path: Any) -> None:
-    """An error of the demo itself still reaches the terminal."""
-    before = sys.excepthook, sys.unraisablehook, threading.excepthook
-    with captured():
-        assert sys.excepthook is not before[0]
-    assert (sys.excepthook, sys.unraisablehook, threading.excepthook) == before
-    assert logging._warnings_showwarning is None  # type: ignore[attr-defined]
+@pytest.mark.parametrize("served", [False, True])
+def test_hooks_of_the_process_are_put_back(monkeypatch: pytest.MonkeyPatch, served: bool) -> None:
+    """An error of the demo itself still reaches the terminal, or the log of whoever set one up."""
+
+    def hooks() -> tuple[object, ...]:
+        return sys.excepthook, sys.unraisablehook, threading.excepthook, warnings.showwarning
+
+    monkeypatch.setattr(sys, "excepthook", sys.__excepthook__)
+    monkeypatch.setattr(sys, "unraisablehook", sys.__unraisablehook__)
+    monkeypatch.setattr(threading, "excepthook", threading.__excepthook__)
+    logging.captureWarnings(served)  # as whatever ran here before has left it
+    before = hooks()
+    try:
+        with captured():
+            assert [is_hook is was for is_hook, was in zip(hooks(), before, strict=True)] == [
+                False,
+                False,
+                False,
+                served,
+            ]
+        assert hooks() == before
+    finally:
+        logging.captureWarnings(False)
 
 
 @pytest.mark.parametrize(
