@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 from typing import Final
 
-import click
+from proxy.saying import tell
 
 FINE: Final = 0
 NOT_FINE: Final = 1
@@ -33,5 +33,5 @@ def ask_node(verb: str, seconds: float = 5.0, **facts: object) -> Mapping[str, o
 
 def fail(words: str, hint: str, code: int = WRONG) -> int:
     """Say what is wrong and the way out; returns the exit code."""
-    click.echo(f"error: {words}\n\nhint: {hint}", err=True)
+    tell(f"error: {words}\n\nhint: {hint}")
     return code

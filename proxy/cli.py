@@ -2,7 +2,7 @@
 
 Owns the command line. It must not know how anything is done: each verb imports what it needs when
 it runs, so that quick verbs stay quick. Exit codes: 0 fine, 1 the thing asked about is not fine,
-2 usage or configuration, 3 no running node.
+2 usage or configuration, 3 no running node, 4 and 141 as in `proxy.saying`.
 """
 
 import gc
@@ -26,6 +26,7 @@ from proxy.asking import (
     fail,
 )
 from proxy.problems import Invalid, Problem
+from proxy.saying import Unsaid, given_up, say, tell
 from proxy.verb import Verbs
 
 if TYPE_CHECKING:
@@ -49,15 +50,17 @@ def run(arguments: Sequence[str]) -> int:
     try:
         code = cli.main(args=list(arguments), prog_name="transom", standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as help_text:
-        click.echo(help_text.format_message(), err=True)
+        tell(help_text.format_message())
         return WRONG
     except click.UsageError as error:
         return fail(usage.words(error, cli), usage.hint(error))
     except Invalid as error:
-        click.echo(error.report(), err=True)
+        tell(error.report())
         return WRONG
     except NodeMissing as error:
         return fail(str(error), "transom serve", NO_NODE)
+    except Unsaid as unsaid:
+        return given_up(unsaid)
     except (click.Abort, KeyboardInterrupt):
         return INTERRUPTED
     return code if isinstance(code, int) else FINE
@@ -65,7 +68,7 @@ def run(arguments: Sequence[str]) -> int:
 
 def _print_version(context: click.Context, option: click.Parameter, wanted: bool) -> None:
     if wanted and not context.resilient_parsing:
-        click.echo(_version())
+        say(_version())
         context.exit()
 
 
@@ -118,17 +121,17 @@ def check(config: str | None, show: bool, online: bool) -> int:
     if show:
         from proxy.config.show import table
 
-        click.echo(table(examined.effective))
+        say(table(examined.effective))
     from proxy.checkup import look
 
     for warning in look(examined.config):
-        click.echo(f"warning: {warning}", err=True)
+        tell(f"warning: {warning}")
     if online:
         from proxy.ping import ping_all
 
-        if not ping_all(examined.config, lambda line: click.echo(line, err=True)):
+        if not ping_all(examined.config, tell):
             return NOT_FINE
-    click.echo("configuration is valid", err=True)
+    tell("configuration is valid")
     return FINE
 
 
@@ -143,8 +146,8 @@ def init(config: str | None, force: bool) -> int:
         written = prepare(Path(config) if config else None, os.environ, force=force)
     except Occupied as error:
         return fail(str(error), "transom init --force", NOT_FINE)
-    click.echo(written)
-    click.echo("hint: transom check, then transom serve", err=True)
+    say(str(written))
+    tell("hint: transom check, then transom serve")
     return FINE
 
 
@@ -160,9 +163,9 @@ def explain(config: str | None, path: str, upstream: str | None, as_json: bool, 
     body = _read(file, examined.config.listen.max_body)
     if body is None:
         return fail("the file to explain cannot be read", "transom explain --path PATH - < FILE")
-    from proxy.explain import explain as tell
+    from proxy.explain import explain as told
 
-    return tell(examined.config, path=path, upstream=upstream, body=body, as_json=as_json)
+    return told(examined.config, path=path, upstream=upstream, body=body, as_json=as_json)
 
 
 @cli.command()
@@ -171,17 +174,14 @@ def explain(config: str | None, path: str, upstream: str | None, as_json: bool, 
 @click.argument("client", metavar="[CLIENT]", required=False)
 def connect(config: str | None, as_json: bool, client: str | None) -> int:
     """Print how CLIENT is pointed at this node; without CLIENT, which clients are known."""
-    from functools import partial
-
     from proxy import address
     from proxy import connect as recipe
 
     if client is None:
-        recipe.show_all(click.echo, as_json=as_json)
+        recipe.show_all(say, as_json=as_json)
         return FINE
-    say = partial(click.echo, err=True)
     try:
-        recipe.show(client, Path(config) if config else None, click.echo, say, as_json=as_json)
+        recipe.show(client, Path(config) if config else None, say, tell, as_json=as_json)
     except recipe.NoRecipe as error:
         return fail(str(error), "transom connect")
     except address.Unknown as error:
@@ -197,7 +197,7 @@ def doctor(config: str | None, as_json: bool) -> int:
     from proxy.doctor import company, printed
 
     first = company.examine()
-    click.echo(printed(first, as_json=as_json))
+    say(printed(first, as_json=as_json))
     if first.state == "wrong":
         return NOT_FINE
     examined = _examined(Path(config) if config else None)
@@ -205,7 +205,7 @@ def doctor(config: str | None, as_json: bool) -> int:
 
     code = FINE
     for check in visit(examined.config, examined.path):
-        click.echo(printed(check, as_json=as_json))
+        say(printed(check, as_json=as_json))
         code = NOT_FINE if check.state == "wrong" else code
     return code
 
@@ -219,8 +219,8 @@ def health(as_json: bool) -> int:
     answer = ask_node("health")
     well = answer.get("ok") is True
     if as_json:
-        click.echo(json.dumps(answer))
-    click.echo("healthy" if well else "not healthy", err=True)
+        say(json.dumps(answer))
+    tell("healthy" if well else "not healthy")
     return FINE if well else NOT_FINE
 
 
@@ -229,12 +229,12 @@ def reload() -> int:
     """Have the running node read its configuration again; waits for the verdict."""
     answer = ask_node("reload", _VERDICT_SECONDS)
     if answer.get("ok") is not True:
-        click.echo(str(answer.get("problems") or "error: the node did not reload"), err=True)
+        tell(str(answer.get("problems") or "error: the node did not reload"))
         return WRONG
-    click.echo("reloaded", err=True)
+    tell("reloaded")
     waiting = answer.get("restart")
     if isinstance(waiting, list) and waiting:
-        click.echo(f"warning: these wait for a restart: {', '.join(map(str, waiting))}", err=True)
+        tell(f"warning: these wait for a restart: {', '.join(map(str, waiting))}")
     return FINE
 
 
@@ -257,7 +257,7 @@ def demo(sabotage: str | None) -> int:
 @cli.command()
 def version() -> int:
     """Print the version."""
-    click.echo(_version())
+    say(_version())
     return FINE
 
 
@@ -269,7 +269,7 @@ def completion(shell: str) -> int:
 
     found = get_completion_class(shell)
     assert found is not None, "the shells are those that click knows"
-    click.echo(found(cli, {}, "transom", "_TRANSOM_COMPLETE").source())
+    say(found(cli, {}, "transom", "_TRANSOM_COMPLETE").source())
     return FINE
 
 
@@ -286,9 +286,9 @@ def _examined(given: Path | None) -> "Examined":
     from proxy.config import examine
 
     examined = examine(given, os.environ)
-    click.echo(f"configuration: {examined.path or 'none, the defaults hold'}", err=True)
+    tell(f"configuration: {examined.path or 'none, the defaults hold'}")
     if inert := examined.config.inert:
-        click.echo(f"warning: not acted on in this version: {', '.join(inert)}", err=True)
+        tell(f"warning: not acted on in this version: {', '.join(inert)}")
     return examined
 
 

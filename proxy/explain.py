@@ -7,7 +7,6 @@ calls; nor how it is told (`proxy.explained`).
 import asyncio
 import os
 import secrets
-import sys
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -27,6 +26,7 @@ from proxy.ledger import Ledger
 from proxy.outgoing import Outgoing, Request, Workshop, look, open_body
 from proxy.refusals import said
 from proxy.routes import Chosen, choose
+from proxy.saying import say, tell
 from proxy.secrets_dir import SecretsDir
 from proxy.state import FrameStore, StateRefused, open_store
 from proxy.state.base import Claim, NoteClaim, Rows
@@ -41,14 +41,14 @@ def explain(config: Config, *, path: str, upstream: str | None, body: bytes, as_
     Exit code: 0 it would go, 1 it would be refused, 2 there is no such upstream or state.
     """
     if upstream and upstream not in (known := [each.name for each in config.upstreams]):
-        sys.stderr.write(f"error: there is no such upstream\n\nhint: one of {', '.join(known)}\n")
+        tell(f"error: there is no such upstream\n\nhint: one of {', '.join(known)}")
         return WRONG
     try:
         told = asyncio.run(_tell(config, path, upstream, body))
     except StateRefused as trouble:
-        sys.stderr.write(f"error: {trouble}\n")
+        tell(f"error: {trouble}")
         return WRONG
-    sys.stdout.write((told.as_json() if as_json else told.as_text()) + "\n")
+    say(told.as_json() if as_json else told.as_text())
     return FINE if told.goes else NOT_FINE
 
 

@@ -12,6 +12,7 @@ from typing import Any, Final
 import click
 
 from proxy.asking import FINE, NOT_FINE, WRONG, ask_node, fail
+from proxy.saying import say, tell
 
 _EVERY: Final = 1.0
 _JSON: Final = click.option("--json", "as_json", is_flag=True, help="One JSON object per line.")
@@ -104,7 +105,7 @@ def _shown(
 def _none(rows: Rows, nothing: str, *, as_json: bool) -> int:
     """Say so where there are no rows; an empty answer could be a fault as well."""
     if not rows and not as_json:
-        click.echo(nothing, err=True)
+        tell(nothing)
     return FINE
 
 
@@ -113,7 +114,7 @@ def _ack(number: int) -> int:
     if "problem" in answer:
         return _not_read()
     if answer.get("ok") is True:
-        click.echo("acknowledged", err=True)
+        tell("acknowledged")
         return FINE
     return fail("there is no such notice that is open", "transom notices", NOT_FINE)
 
@@ -123,7 +124,7 @@ def _release(session: str) -> int:
     if answer.get("ok") is not True:
         return _not_read()
     if answer.get("marks"):
-        click.echo("released", err=True)
+        tell("released")
         return FINE
     return fail("nothing of this session is kept at home", "transom sessions", NOT_FINE)
 
@@ -131,16 +132,16 @@ def _release(session: str) -> int:
 def _status(*, as_json: bool) -> int:
     answer = ask_node("status")
     if as_json:
-        click.echo(json.dumps(answer))
+        say(json.dumps(answer))
     else:
-        click.echo(f"url       {answer.get('url')}")
-        click.echo(f"version   {answer.get('version')}")
+        say(f"url       {answer.get('url')}")
+        say(f"version   {answer.get('version')}")
         for name, leg in sorted(_mapping(answer.get("upstreams")).items()):
-            click.echo(f"upstream  {name} ({leg})")
-        click.echo(f"home      {_home(answer.get('home'))}")
-        click.echo(f"notices   {answer.get('notices', 0)}")
+            say(f"upstream  {name} ({leg})")
+        say(f"home      {_home(answer.get('home'))}")
+        say(f"notices   {answer.get('notices', 0)}")
         for name, count in sorted(_mapping(answer.get("counters")).items()):
-            click.echo(f"{count:>9} {name}")
+            say(f"{count:>9} {name}")
     return FINE if answer.get("ok") is True else _not_read()
 
 
@@ -155,7 +156,7 @@ def _home(home: object) -> str:
 
 def _print(rows: Rows, line: Callable[[Mapping[str, Any]], str], *, as_json: bool) -> None:
     for row in rows:
-        click.echo(json.dumps(row) if as_json else line(row))
+        say(json.dumps(row) if as_json else line(row))
 
 
 def _event(row: Mapping[str, Any]) -> str:

@@ -25,6 +25,7 @@ from proxy.leaving import leaving
 from proxy.notify import notify
 from proxy.problems import Invalid
 from proxy.routes import choose
+from proxy.saying import tell
 from proxy.secrets_dir import Build
 from proxy.server import CannotListen, run, settle, share_memory, share_time
 from proxy.state import StateRefused
@@ -44,7 +45,7 @@ def serve(config: Config, *, reload: Callable[[], Config], screen: Build) -> int
     try:
         asyncio.run(_serve(config, reload, screen, os.environ))
     except (CannotListen, StateRefused) as trouble:
-        sys.stderr.write(f"error: {trouble}\n")
+        tell(f"error: {trouble}")
         return WRONG
     return FINE
 
@@ -159,5 +160,5 @@ async def _control(folder: Path, desk: _Desk) -> Control | None:
     except OSError:
         logs.get().warning("notice", problem="no-control-socket")
     except NoControl as trouble:
-        sys.stderr.write(f"warning: no control socket: {trouble}\n")
+        tell(f"warning: no control socket: {trouble}")
     return None

@@ -131,11 +131,11 @@ async def run(
     reloading = asyncio.create_task(_reload_when(again, reload))
     try:
         for listener in listeners:
-            print(f"listening {listener.url}", file=words or sys.stderr, flush=True)
+            _say(f"listening {listener.url}", words)
         tell(READY)
         await stop.wait()
         tell(STOPPING)
-        await _end(listeners, drain, at_once, words or sys.stderr)
+        await _end(listeners, drain, at_once, words)
     finally:
         reloading.cancel()
         with contextlib.suppress(asyncio.CancelledError):
@@ -145,7 +145,7 @@ async def run(
 
 
 async def _end(
-    listeners: Sequence[Listener], drain: float, at_once: asyncio.Event, words: TextIO
+    listeners: Sequence[Listener], drain: float, at_once: asyncio.Event, words: TextIO | None
 ) -> None:
     """Drain, and say so where it takes longer than a moment: nothing else would be seen."""
     stopping = asyncio.gather(*(listener.stop(drain, at_once) for listener in listeners))
@@ -153,10 +153,16 @@ async def _end(
         await asyncio.wait({stopping}, timeout=_MOMENT)
         if not stopping.done():
             limit = f"for at most {drain:g} seconds; a second signal ends them"
-            print(f"ending: requests in flight go on, {limit}", file=words, flush=True)
+            _say(f"ending: requests in flight go on, {limit}", words)
         await stopping
     finally:
         stopping.cancel()
+
+
+def _say(line: str, words: TextIO | None) -> None:
+    """A plain line. Where nobody reads it any more a node serves and drains all the same."""
+    with contextlib.suppress(OSError):
+        print(line, file=words or sys.stderr, flush=True)
 
 
 async def _reload_when(again: asyncio.Event, reload: Callable[[], Awaitable[None]]) -> None:

@@ -1,10 +1,13 @@
-"""A verb of the command line: like any command, but a flag that stands there twice is an error.
+"""A verb of the command line: like any command, but a flag that stands there twice is an error, and
+help that cannot be written ends as other data does.
 
-Owns that rule. The last of two values would win silently, and whoever wrote both meant something
+Owns these rules. The last of two values would win silently, and whoever wrote both meant something
 else. It must not know a verb.
 """
 
 import click
+
+from proxy.saying import say
 
 
 class GivenTwice(click.UsageError):
@@ -15,7 +18,17 @@ class GivenTwice(click.UsageError):
         self.option = option
 
 
-class Verb(click.Command):
+class Helped(click.Command):
+    """A command whose help is said as all else is."""
+
+    def get_help_option(self, ctx: click.Context) -> click.Option | None:
+        option = super().get_help_option(ctx)
+        if option is not None:
+            option.callback = _help
+        return option
+
+
+class Verb(Helped):
     """See the module."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -30,10 +43,16 @@ class Verb(click.Command):
         return super().parse_args(ctx, args)
 
 
-class Verbs(click.Group):
+class Verbs(Helped, click.Group):
     """A group whose commands are verbs."""
 
     command_class = Verb
+
+
+def _help(context: click.Context, option: click.Parameter, wanted: bool) -> None:
+    if wanted and not context.resilient_parsing:
+        say(context.get_help())
+        context.exit()
 
 
 def _once(option: click.Option) -> bool:

@@ -20,6 +20,7 @@ from proxy.demo.play import play, stay
 from proxy.demo.sabotage import broken
 from proxy.demo.show import story, verdict
 from proxy.demo.stage import built
+from proxy.saying import say
 from proxy.secrets_dir import Build
 
 
@@ -28,9 +29,9 @@ def run(sabotage: str | None, screen: Build) -> int:
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="transom-demo-") as folder, broken(sabotage):
         show, checks = asyncio.run(perform(Path(folder), screen))
-        _print(*story(show))
+        say("\n".join(story(show)))
     seconds = time.monotonic() - began
-    _print(*verdict(checks, seconds, colour=_coloured()))
+    say("\n".join(verdict(checks, seconds, colour=_coloured())))
     return 1 if any(check.problem for check in checks) else 0
 
 
@@ -50,11 +51,6 @@ async def _performed(folder: Path, screen: Build, log: io.StringIO) -> tuple[Sho
         await asyncio.sleep(0)
         show = Show(scenes, stays, stage, log.getvalue())
         return show, judge(show)
-
-
-def _print(*lines: str) -> None:
-    sys.stdout.write("".join(f"{line}\n" for line in lines))
-    sys.stdout.flush()
 
 
 def _coloured() -> bool:

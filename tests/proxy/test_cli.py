@@ -380,7 +380,7 @@ def test_an_interrupt_is_no_traceback(house: Path, monkeypatch: pytest.MonkeyPat
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli.click, "echo", interrupted)
+    monkeypatch.setattr(cli, "say", interrupted)
     assert cli.run(["version"]) == 130
 
 

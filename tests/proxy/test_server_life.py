@@ -1,6 +1,7 @@
 """From start to stop: announcing, reloading, draining, by signals."""
 
 import asyncio
+import errno
 import io
 import signal
 import subprocess
@@ -22,8 +23,8 @@ def never(refused, dialect):
 class Life:
     """`run` in this process, with a handler that waits for `release`."""
 
-    def __init__(self, drain: float) -> None:
-        self.words, self.drain = io.StringIO(), drain
+    def __init__(self, drain: float, words: io.StringIO | None = None) -> None:
+        self.words, self.drain = words or io.StringIO(), drain
         self.release, self.begun = asyncio.Event(), asyncio.Event()
         self.reloads = 0
         self.listeners = [Listener.bind("127.0.0.1", 0), Listener.bind("127.0.0.1", 0)]
@@ -95,6 +96,29 @@ async def test_term_lets_requests_in_flight_end():
     life.release.set()
     assert (await asking).endswith(b"done")
     async with asyncio.timeout(1):
+        await task
+
+
+class Gone(io.StringIO):
+    """Takes the words for who begins, and then fails like a pipe that nobody reads."""
+
+    def flush(self) -> None:
+        raise BrokenPipeError(errno.EPIPE, "Broken pipe")
+
+
+async def test_draining_needs_nobody_who_reads_along():
+    """`serve 2>&1 | tee`, interrupted: the pipe is gone first, and what is in flight ends well."""
+    life = Life(60, Gone())
+    task = await life.begin()
+    asking = asyncio.create_task(life.ask())
+    await life.begun.wait()
+    signal.raise_signal(signal.SIGTERM)
+    async with asyncio.timeout(3):
+        while "ending: " not in life.words.getvalue():
+            await asyncio.sleep(0.01)
+    life.release.set()
+    assert (await asking).endswith(b"done")
+    async with asyncio.timeout(2):
         await task
 
 
