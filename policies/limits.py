@@ -73,7 +73,9 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class _Bound:
-    """`count`: of the first so many rounds. `says`: words with the count."""
+    """`count`: of the first so many rounds. `says`: words with the count. `loop`: it is none where
+    all tools of the round are exempt. `rounds`: rounds are counted, so that there are no more than
+    the turn has."""
 
     kind: str
     code: str
@@ -81,6 +83,8 @@ class _Bound:
     hard: int
     count: Callable[[Rounds, int], int]
     says: str
+    loop: bool = True
+    rounds: bool = True
 
 
 _COMPACTS: Final = "compaction_trigger"
@@ -97,9 +101,11 @@ def judge(conversation: Conversation, limits: Limits) -> Verdict | None:
     rounds = rounds_of(conversation)
     newest = len(rounds)
     worst: Verdict | None = None
-    for bound in _bounds(rounds, limits):
+    for bound in _bounds(limits):
+        if bound.rounds and newest < bound.soft:
+            continue
         count = bound.count(rounds, newest)
-        if count < bound.soft:
+        if count < bound.soft or (bound.loop and _is_exempt(rounds, limits)):
             continue
         before = bound.count(rounds, newest - 1)
         level = _level(bound, before, count)
@@ -109,26 +115,24 @@ def judge(conversation: Conversation, limits: Limits) -> Verdict | None:
     return worst
 
 
+def _is_exempt(rounds: Rounds, limits: Limits) -> bool:
+    """Whether all tools of the newest round may be called again and again."""
+    tools = rounds.tools(len(rounds) - 1)
+    return bool(tools) and all(exempt(tool, limits.exempt) for tool in tools)
+
+
 def _level(bound: _Bound, before: int, count: int) -> Level | None:
     if count >= bound.hard:
         return Level.BEYOND if before >= bound.hard else Level.HARD
     return Level.SOFT if before < bound.soft else None
 
 
-def _bounds(rounds: Rounds, limits: Limits) -> list[_Bound]:
-    """The bounds that apply to the newest round. One whose tools are all exempt is no loop."""
+@lru_cache(maxsize=16)
+def _bounds(limits: Limits) -> tuple[_Bound, ...]:
+    """All bounds; of two that are passed as far, the first one is told of."""
     soft = max(1, int(limits.max_turns * SOFT_SHARE))
-    found = [
-        _Bound("max-turns", TURN_LIMIT, soft, limits.max_turns, _rounds, "{} rounds in one turn"),
-        _Bound(
-            "result-bytes", TURN_LIMIT, *limits.result_bytes, Rounds.size, "{} bytes of results"
-        ),
-    ]
-    tools = rounds.tools(len(rounds) - 1)
-    if tools and all(exempt(tool, limits.exempt) for tool in tools):
-        return found
     only_read = partial(_reads, limits)
-    return [
+    return (
         _Bound(
             "same-result",
             READ_LOOP,
@@ -139,8 +143,25 @@ def _bounds(rounds: Rounds, limits: Limits) -> list[_Bound]:
         _Bound("cycle", READ_LOOP, *limits.cycle, repeats, "the same calls went round {} times"),
         _Bound("polling", READ_LOOP, *limits.polling, polls, "the same call {} times"),
         _Bound("read-only", READ_LOOP, *limits.read_only, only_read, "{} rounds that only read"),
-        *found,
-    ]
+        _Bound(
+            "max-turns",
+            TURN_LIMIT,
+            soft,
+            limits.max_turns,
+            _rounds,
+            "{} rounds in one turn",
+            loop=False,
+        ),
+        _Bound(
+            "result-bytes",
+            TURN_LIMIT,
+            *limits.result_bytes,
+            Rounds.size,
+            "{} bytes of results",
+            loop=False,
+            rounds=False,
+        ),
+    )
 
 
 def _rounds(rounds: Rounds, count: int) -> int:
