@@ -43,6 +43,19 @@ class Strand(NamedTuple):
         return f"Strand({len(self.address)} steps, {'key' if self.is_key else 'value'})"
 
 
+class Texts(NamedTuple):
+    """The decoded strings of a piece by what they may be a part of: `contents` each of one that was
+    split, `keys` alike, `others` of none."""
+
+    contents: list[str]
+    keys: list[str]
+    others: list[str]
+
+    def __repr__(self) -> str:
+        """Without the texts."""
+        return f"Texts({', '.join(str(len(texts)) for texts in self)})"
+
+
 class _Plain(Struct, frozen=True, eq=False):
     """Compared by all but what is worked out when it is asked for, and shown without its text."""
 
@@ -64,13 +77,15 @@ class Piece(_Plain, frozen=True, eq=False):
     `digest` is the SHA-256 of the raw bytes and of the piece's role in the body; equal digests are
     equal pieces. `strands()` parses the piece whole and strictly (duplicate keys, surrogates, NaN
     and depth refused with `ValueError`) and yields every string in it, keys included; for a
-    top-level member its own key comes first. `size`: of the raw bytes.
+    top-level member its own key comes first. `size`: of the raw bytes. `texts()`: the same strings
+    sorted, where they can be had without the ways to them, which takes half the time.
     """
 
     address: Address
     digest: bytes
     strands: Callable[[], tuple[Strand, ...]]
     size: int = 0
+    texts: Callable[[], Texts] | None = None
 
 
 class ToolCall(Struct, frozen=True, gc=False):

@@ -231,7 +231,12 @@ def _noted(opened: Sequence[Opened], units: Sequence[Unit]) -> tuple[Finding, ..
     """What is worth telling about the pieces that the screen has opened, and about `units`, in
     which it has not seen the leaves of strings that are JSON themselves. All of it is new: what
     comes again is not looked at again."""
-    strands = [strand for _, strands in opened for strand in strands]
+    strands = [
+        strand
+        for _, strings in opened
+        if not all(map(str.isascii, strings.all))  # all of this is about what is no ASCII
+        for strand in strings.strands
+    ]
     strands += [
         Strand(unit.address + unit.inner, unit.text) for unit in units if unit.inner or not opened
     ]

@@ -8,11 +8,12 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import sha256
+from itertools import chain
 from typing import TypeVar
 
-from policies.conversation import Address, Piece, Strand
+from policies.conversation import Address, Piece
 from policies.decision import Allow, BlockFallBackLocal, EgressVerdict, Finding, Screened
-from policies.screening import AMBIGUOUS, Own, Screen, Suspects, place
+from policies.screening import AMBIGUOUS, Own, Screen, Strings, Suspects, place
 
 FAILED = "screen-failed"
 """The kind of a finding that says that the screen itself failed on a piece."""
@@ -24,8 +25,7 @@ CHAIN = 6
 """Messages before another one that are looked at together with it."""
 
 _T = TypeVar("_T")
-Strands = tuple[Strand, ...]
-Opened = tuple[Address, Strands]
+Opened = tuple[Address, Strings]
 Marks = Sequence[tuple[bytes, Screen | Own]]
 Seam = tuple[bytes, int, int]
 """Mark, numbers of the first piece and of the last."""
@@ -71,23 +71,24 @@ def screen_outbound(
         if (each := _readers(piece, screen, own, known))
     }
     seams = list(_seams(pieces, screen.version, known, skipped))
-    strands = {number: pieces[number].strands() for number in _wanted(readers, seams)}
-    opened = {n: strands[n] for n, marks in readers.items() if marks[0][1] is screen}
-    suspects = _suspects(screen, own, strands, opened, seams, readers)
+    strings = {number: Strings.of(pieces[number]) for number in _wanted(readers, seams)}
+    opened = {n: strings[n] for n, marks in readers.items() if marks[0][1] is screen}
+    suspects = _suspects(screen, own, strings, opened, seams, readers)
     findings = list(beside)
     clean: list[bytes] = []
     for mark, found in (
-        *_alone(pieces, readers, strands, suspects),
-        *_together(pieces, screen, seams, strands, suspects),
+        *_alone(pieces, readers, strings, suspects),
+        *_together(pieces, screen, seams, strings, suspects),
     ):
         findings += found
         if not found:
             clean.append(mark)
-    strings = frozenset(strand.text for texts in opened.values() for strand in texts)
-    screened = Screened(frozenset(digests), strings)
+    texts = chain.from_iterable([each.all for each in opened.values()])
+    screened = Screened(frozenset(digests), frozenset(texts))
     if past[1] > past[0] and not findings:
         clean.append(_whole(digests[slice(*past)], screen, own))
-    return ScreenResult(_verdict(findings), screened, tuple(clean), _opened(pieces, opened))
+    read = tuple([(pieces[number].address, each) for number, each in opened.items()])
+    return ScreenResult(_verdict(findings), screened, tuple(clean), read)
 
 
 def unread(
@@ -157,17 +158,17 @@ def _wanted(readers: Iterable[int], seams: Sequence[Seam]) -> list[int]:
 def _suspects(
     screen: Screen,
     own: Own | None,
-    strands: Mapping[int, Strands],
-    opened: Mapping[int, Strands],
+    strings: Mapping[int, Strings],
+    opened: Mapping[int, Strings],
     seams: Sequence[Seam],
     readers: Mapping[int, Marks],
 ) -> Suspects:
     """What has to be read by itself: all pieces are gone over as one first."""
     sought = own if any(isinstance(marks[-1][1], Own) for marks in readers.values()) else None
-    look = partial(screen.suspects, strands, opened, [seam[1:] for seam in seams], sought)
+    look = partial(screen.suspects, strings, opened, [seam[1:] for seam in seams], sought)
     everything = Suspects(dict.fromkeys(opened), set(range(len(seams))), own is not None)
     suspects = _tried(look, everything)
-    others = [strands[number] for number in readers if number not in opened]
+    others = [text for n in readers if n not in opened for text in strings[n].all]
     if sought is not None and others and not suspects.own:
         suspects.own = _tried(partial(sought.may_stand_in, others), True)
     return suspects
@@ -176,7 +177,7 @@ def _suspects(
 def _alone(
     pieces: Sequence[Piece],
     readers: Mapping[int, Marks],
-    strands: Mapping[int, Strands],
+    strings: Mapping[int, Strings],
     suspects: Suspects,
 ) -> Iterator[tuple[bytes, tuple[Finding, ...]]]:
     """What each reader finds in each of the pieces, with the mark to remember."""
@@ -185,9 +186,10 @@ def _alone(
             found: tuple[Finding, ...] = ()
             if isinstance(reader, Own):
                 if suspects.own:
-                    found = _guarded(pieces[number], partial(reader.findings, strands[number]))
+                    read = partial(reader.findings, strings[number].strands)
+                    found = _guarded(pieces[number], read)
             elif number in suspects.alone:
-                read = partial(reader.findings, strands[number], suspects.alone[number])
+                read = partial(reader.findings, strings[number].strands, suspects.alone[number])
                 found = _guarded(pieces[number], read)
             yield mark, found
 
@@ -196,22 +198,16 @@ def _together(
     pieces: Sequence[Piece],
     screen: Screen,
     seams: Sequence[Seam],
-    strands: Mapping[int, Strands],
+    strings: Mapping[int, Strings],
     suspects: Suspects,
 ) -> Iterator[tuple[bytes, tuple[Finding, ...]]]:
     """The same for what goes across the ends of messages."""
     for at, (mark, first, right) in enumerate(seams):
         found: tuple[Finding, ...] = ()
         if at in suspects.seams:
-            before = [strand for left in range(first, right) for strand in strands[left]]
-            found = _guarded(pieces[right], partial(screen.seam, before, strands[right]))
+            before = [strand for n in range(first, right) for strand in strings[n].strands]
+            found = _guarded(pieces[right], partial(screen.seam, before, strings[right].strands))
         yield mark, found
-
-
-def _opened(
-    pieces: Sequence[Piece], opened: Mapping[int, tuple[Strand, ...]]
-) -> tuple[Opened, ...]:
-    return tuple((pieces[number].address, strands) for number, strands in opened.items())
 
 
 def _guarded(piece: Piece, read: Callable[[], tuple[Finding, ...]]) -> tuple[Finding, ...]:

@@ -12,7 +12,8 @@ from typing import Final
 
 import msgspec
 
-from policies.conversation import Address, Strand
+from policies.conversation import Address, Strand, Texts
+from policies.screening.parts import sort_out, sort_value
 from proxy.json_bounds import check_depth, crowded
 from proxy.json_faults import (
     DISAGREE,
@@ -46,7 +47,6 @@ from proxy.json_whole import (
 )
 
 _STRING: Final = msgspec.json.Decoder(str)
-
 
 _BRACE, _BRACKET, _QUOTE = b'{["'
 
@@ -97,7 +97,9 @@ class Node:
         node, source = self, self._source
         if source.scan is not source.body:
             for step in way:
-                node = _found(node.child(step))
+                below = node.child(step)
+                assert below is not None
+                node = below
             return node.raw
         raw: bytes | msgspec.Raw | memoryview = self._view()
         for step in way:
@@ -345,12 +347,21 @@ class Node:
             found.append(Strand(self.address, rows))
         # Only a body with lone surrogates has a shadow to be scanned in its place.
         if self._source.scan is not self._source.body:
-            for strand in found:
-                if lone_surrogate(strand.text):
-                    raise Malformed(
-                        "half of a surrogate pair", strand.address, self._offset_of(strand)
-                    )
+            for half in (strand for strand in found if lone_surrogate(strand.text)):
+                raise Malformed("half of a surrogate pair", half.address, self._offset_of(half))
         return tuple(found)
+
+    def texts(self, *, keyed: bool = False) -> Texts:
+        """The strings of `strands`, sorted, and as strictly read."""
+        source = self._source
+        if source.scan is not source.body or (value := self._quick()) is SLOWLY:
+            return sort_out(self.strands(keyed=keyed))
+        step = self.address[-1]
+        found = Texts([], [str(step)] if keyed and self._key_start >= 0 else [], [])
+        sort_value(value, step, found)
+        if rows := number_rows(self.raw):
+            sort_value(rows, step, found)
+        return found
 
     def digest(self, salt: bytes = b"") -> bytes:
         """SHA-256 over `salt` and the raw bytes."""
@@ -387,8 +398,3 @@ class Node:
         for step in strand.address[len(self.address) :]:
             node = node.child(step) or node
         return node.whole_span[0] if strand.is_key else node.offset
-
-
-def _found(node: Node | None) -> Node:
-    assert node is not None
-    return node

@@ -18,10 +18,11 @@ _BLOCKS = frozenset(
 """Blocks of an assistant's message that the vendor's own tools wrote."""
 _ITEMS = frozenset({"reasoning", "compaction", "compaction_summary", "web_search_call"})
 """Items of a Responses input that the vendor made."""
-_SKIPPED = frozenset(
+SKIPPED = frozenset(
     {"type", "role", "id", "tool_use_id", "call_id", "tool_call_id", "name", "media_type", "model",
      "status", "detail", "object", "index"}
 )  # fmt: skip
+"""Fields of schema words and ids."""
 
 
 class Fields:
@@ -75,4 +76,4 @@ def _made(kind: str, way: Sequence[str | int]) -> bool:
 
 def is_content(strand: Strand) -> bool:
     """Free text, which may be one part of something that was split; not a schema word or an id."""
-    return not strand.is_key and bool(strand.address) and strand.address[-1] not in _SKIPPED
+    return not strand.is_key and bool(strand.address) and strand.address[-1] not in SKIPPED

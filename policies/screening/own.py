@@ -39,9 +39,9 @@ class Own:
         corpus = Corpus.of(wanted)
         return cls(digest, corpus) if corpus else None
 
-    def may_stand_in(self, pieces: Sequence[Sequence[Strand]]) -> bool:
-        """Whether `findings` may find something in one of the pieces."""
-        return self._in(_APART.join([strand.text for piece in pieces for strand in piece]))
+    def may_stand_in(self, texts: Iterable[str]) -> bool:
+        """Whether `findings` may find something in pieces that have these `texts`."""
+        return self._in(_APART.join(texts))
 
     def findings(self, strands: Sequence[Strand]) -> tuple[Finding, ...]:
         """Where one of them stands in the strings and keys of a piece."""

@@ -4,11 +4,12 @@ Owns what counts as a part, and how much of it may belong to what stands beside 
 know what is looked for.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from typing import NamedTuple
 
-from policies.conversation import Strand
-from policies.screening.exempt import is_content
+from policies.conversation import Piece, Strand, Texts
+from policies.screening.exempt import SKIPPED, is_content
 from policies.screening.mending import BETWEEN_PARTS
 
 SEAM = 1024
@@ -19,26 +20,75 @@ SHORTEST = 8
 """Characters below which nothing is a secret."""
 
 
-class Sorted(NamedTuple):
-    """The strings of a piece by what they may be a part of: `contents` and `keys` each of one that
-    was split, `others` of none; those too short are left out."""
-
-    contents: list[str]
-    keys: list[str]
-    others: list[str]
-
-
-def sort_out(strands: Iterable[Strand]) -> Sorted:
+def sort_out(strands: Iterable[Strand]) -> Texts:
     """Each string of a piece where it belongs."""
-    contents, keys, others = list[str](), list[str](), list[str]()
+    sorted_out = Texts([], [], [])
     for strand in strands:
         if strand.is_key:
-            keys.append(strand.text)
+            sorted_out.keys.append(strand.text)
         elif is_content(strand):
-            contents.append(strand.text)
-        elif len(strand.text) >= SHORTEST:
-            others.append(strand.text)
-    return Sorted(contents, keys, others)
+            sorted_out.contents.append(strand.text)
+        else:
+            sorted_out.others.append(strand.text)
+    return sorted_out
+
+
+def sort_value(value: object, step: str | int, into: Texts) -> None:
+    """The same for what stands in a parsed `value`, to which `step` leads: put `into` the texts of
+    its piece."""
+    kind = type(value)
+    if kind is dict:
+        assert isinstance(value, dict)
+        for key, member in value.items():
+            into.keys.append(key)
+            if type(member) is not str:
+                sort_value(member, key, into)
+            elif key in SKIPPED:
+                into.others.append(member)
+            else:
+                into.contents.append(member)
+    elif kind is list:
+        assert isinstance(value, list)
+        for index, item in enumerate(value):
+            sort_value(item, index, into)
+    elif kind is str:
+        assert isinstance(value, str)
+        (into.others if step in SKIPPED else into.contents).append(value)
+
+
+class Strings:
+    """The decoded strings of one piece: sorted, and as strands for who asks where they stand."""
+
+    __slots__ = ("_made", "_strands", "texts")
+
+    def __init__(self, texts: Texts, strands: Callable[[], Sequence[Strand]]) -> None:
+        self.texts = texts
+        self._strands = strands
+        self._made: Sequence[Strand] | None = None
+
+    @classmethod
+    def of(cls, piece: Piece) -> "Strings":
+        """Those of `piece`. Raises as its `strands` does."""
+        return (
+            cls.made(piece.strands()) if piece.texts is None else cls(piece.texts(), piece.strands)
+        )
+
+    @classmethod
+    def made(cls, strands: Sequence[Strand]) -> "Strings":
+        """Those of strands that are there already."""
+        return cls(sort_out(strands), lambda: strands)
+
+    @property
+    def strands(self) -> Sequence[Strand]:
+        """All of them in order, as `Piece.strands` gives them."""
+        if self._made is None:
+            self._made = self._strands()
+        return self._made
+
+    @property
+    def all(self) -> Iterator[str]:
+        """All of them, sorted."""
+        return chain.from_iterable(self.texts)
 
 
 def contents(strands: Iterable[Strand]) -> list[str]:

@@ -21,6 +21,7 @@ from policies.screening.parts import (
     SEAM,
     SHORTEST,
     WORDS_SEAM,
+    Strings,
     contents,
     crossing,
     meeting,
@@ -97,7 +98,7 @@ class Screen:
 
     def suspects(
         self,
-        pieces: Mapping[int, Sequence[Strand]],
+        pieces: Mapping[int, Strings],
         read: Collection[int],
         seams: Sequence[tuple[int, int]] = (),
         own: Own | None = None,

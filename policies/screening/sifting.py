@@ -9,10 +9,10 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
-from policies.conversation import Strand
+from policies.conversation import Strand, Texts
 from policies.screening.corpus import Corpus
 from policies.screening.mending import BETWEEN_PARTS
-from policies.screening.parts import SEAM, Sorted, crossing, meeting, outer, sort_out
+from policies.screening.parts import SEAM, SHORTEST, Strings, crossing, meeting, outer
 from policies.screening.sieve import Sieve
 
 ACROSS = -1
@@ -20,7 +20,7 @@ ACROSS = -1
 WIDEST = 384
 """Bytes, at most, of an anchor with what the engine wants to see behind it."""
 
-Pieces = Mapping[int, Sequence[Strand]]
+Pieces = Mapping[int, Strings]
 Seams = Sequence[tuple[int, int]]
 
 
@@ -39,37 +39,40 @@ def look_over(
     sieve: Sieve, pieces: Pieces, read: Collection[int], seams: Seams, own: Corpus | None
 ) -> Suspects:
     """See `Screen.suspects`."""
-    row = _Row({number: sort_out(pieces[number]) for number in sorted(pieces)})
+    row = _Row({number: pieces[number].texts for number in sorted(pieces)})
     width = min(SEAM, max(WIDEST, sieve.reach))
-    row.lay_contents(frozenset(read), {right for _, right in seams}, width)
+    row.lay_contents(read, {right for _, right in seams}, width)
     row.lay_seams(seams, width)
     worded = len(row.texts)
     row.lay_rest(read)
     sifted = sieve.sift(row.texts, row.edges, own, worded)
-    found = {number: _pictures(pieces[number], row.parts[number]) for number in read}
-    tested = {at: row.texts[at] for at in sifted.tested - sifted.kept}
-    kept = sifted.kept | sieve.remaining(tested)
+    # A field beside one that is called so may say what it has to be.
+    found = {n: _pictures(pieces[n].strands) for n in read if "data" in row.parts[n].keys}
+    kept = sifted.kept
+    if escaped := sifted.tested - kept:
+        kept |= sieve.remaining({at: row.texts[at] for at in escaped})
     for number, texts in row.holders(kept).items():
-        if number in found:
-            strands = enumerate(pieces[number])
-            found[number] |= {at for at, strand in strands if strand.text in texts}
-    crossed = {number for at in sifted.edges for number in row.edge_owners[at]}
-    open_ = row.holders(sifted.open).keys()
-    for number in read:
-        if number in crossed or (number in open_ and row.is_parted(number)):
-            found[number].add(ACROSS)
-    met = {
-        at
-        for at, (first, right) in enumerate(seams)
-        if ~at in crossed or not open_.isdisjoint(range(first, right + 1))
-    }
+        if number in read:
+            strands = enumerate(pieces[number].strands)
+            held = {at for at, strand in strands if strand.text in texts}
+            found[number] = held.union(found.get(number, ()))
+    met: set[int] = set()
+    if sifted.edges or sifted.open:
+        crossed = {number for at in sifted.edges for number in row.edge_owners[at]}
+        open_ = row.holders(sifted.open).keys()
+        for number in read:
+            if number in crossed or (number in open_ and row.is_parted(number)):
+                found.setdefault(number, set()).add(ACROSS)
+        met = {
+            at
+            for at, (first, right) in enumerate(seams)
+            if ~at in crossed or not open_.isdisjoint(range(first, right + 1))
+        }
     return Suspects({number: those for number, those in found.items() if those}, met, sifted.own)
 
 
-def _pictures(strands: Sequence[Strand], parts: Sorted) -> set[int]:
-    """Values of fields `data`: a field beside it may say what it has to be."""
-    if "data" not in parts.keys:
-        return set()
+def _pictures(strands: Sequence[Strand]) -> set[int]:
+    """Values of fields `data`."""
     return {
         at
         for at, strand in enumerate(strands)
@@ -83,7 +86,7 @@ class _Row:
     `edges`: where contents, keys and messages meet; `edge_owners`: numbers of pieces, and of seams
     as `~n`."""
 
-    def __init__(self, parts: Mapping[int, Sorted]) -> None:
+    def __init__(self, parts: Mapping[int, Texts]) -> None:
         self.parts = parts
         self.texts: list[str] = []
         self.edges: list[str] = []
@@ -91,7 +94,7 @@ class _Row:
         self._begins: list[int] = []
         self._owners: list[Sequence[int]] = []
 
-    def lay_contents(self, read: Set[int], rights: Set[int], width: int) -> None:
+    def lay_contents(self, read: Collection[int], rights: Set[int], width: int) -> None:
         """Those of pieces that are not read are there for their ends."""
         for number, parts in self.parts.items():
             texts = parts.contents
@@ -114,7 +117,7 @@ class _Row:
         for number in read:
             parts = self.parts[number]
             keyed[tuple(parts.keys)].append(number)
-            self._add((number,), parts.others)
+            self._add((number,), [text for text in parts.others if len(text) >= SHORTEST])
         for keys, numbers in keyed.items():
             self._add(numbers, keys)
             self._edge(numbers, ("".join(keys), BETWEEN_PARTS.join(keys)))

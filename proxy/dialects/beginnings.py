@@ -5,13 +5,13 @@ sends its whole history with every turn, and all but the end of it is the same, 
 """
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final
 
 from msgspec import Struct
 
-from policies.conversation import Address, Message, Piece, Strand
+from policies.conversation import Address, Message, Piece
 from policies.past import NONE, Past
 from proxy.dialects.facts import Facts
 from proxy.json_known import Source
@@ -158,15 +158,25 @@ def _pieces(
             each.body = body
     mine, count = _Held(body), len(pieces)
     new = [
-        Piece(m.address, m.digest, partial(_strands, mine, m.address, start, end), end - start)
-        for (start, end), m in zip(spans[count:], messages[count:], strict=False)
+        _piece(partial(_node, mine, m.address, *span), m, span)
+        for span, m in zip(spans[count:], messages[count:], strict=False)
     ]
     return (*pieces, *new), (*held, mine)
 
 
-def _strands(held: _Held, address: Address, start: int, end: int) -> tuple[Strand, ...]:
-    body = held.body
-    return Node(Source(body, body), address, start, end).strands()
+def _piece(node: Callable[[], Node], message: Message, span: tuple[int, int]) -> Piece:
+    start, end = span
+    return Piece(
+        message.address,
+        message.digest,
+        lambda: node().strands(),
+        end - start,
+        lambda: node().texts(),
+    )
+
+
+def _node(held: _Held, address: Address, start: int, end: int) -> Node:
+    return Node(Source(held.body, held.body), address, start, end)
 
 
 def worth_it(node: Node) -> bool:

@@ -145,7 +145,8 @@ def _check_case(root: Node, key: str, fields: frozenset[str]) -> None:
 def member_piece(key: str, node: Node) -> Piece:
     """The piece of one top-level member: its key, then everything below."""
     digest = node.digest(_member_salt(key))
-    return Piece(node.address, digest, partial(node.strands, keyed=True), node.size)
+    strands, texts = partial(node.strands, keyed=True), partial(node.texts, keyed=True)
+    return Piece(node.address, digest, strands, node.size, texts)
 
 
 def _member_salt(key: str) -> bytes:
@@ -187,7 +188,7 @@ def _messages(node: Node, reading: Reading, store: FactStore, seen: _Seen) -> No
     seen.pieces += common.pieces
     rest = [*zip(range(made, count), items, (*common.digests, *new), strict=True)]
     seen.pieces += [
-        Piece(item.address, digest, item.strands, item.size) for _, item, digest in rest
+        Piece(item.address, digest, item.strands, item.size, item.texts) for _, item, digest in rest
     ]
     seen.messages += [
         seen.said[number].message(number, item.address, digest) for number, item, digest in rest

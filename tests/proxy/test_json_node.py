@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policies.conversation import Strand
+from policies.screening.parts import sort_out
 from proxy.lazyjson import Kind, Malformed, read
 
 BODY = b'{"o": {"k": [1]}, "a": [1, "x"], "s": "h\\u00e9", "n": -1.50, "t": true, "z": null}'
@@ -84,6 +85,38 @@ def test_strands_of_a_member_may_begin_with_its_key():
     own = Strand(("s",), "s", is_key=True)
     assert root.get("s").strands(keyed=True) == (own, Strand(("s",), "hé"))
     assert root.get("a").items()[1].strands(keyed=True) == (Strand(("a", 1), "x"),)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        BODY,
+        b'{"role":"user","content":[{"type":"text","text":"a"},["id",{"id":"b"}]]}',
+        b'{"content": "\\u0041", "name":{"name":["c"]}, "system":"d"}',
+        b'{"bytes": [%b], "id": [%b]}' % ((b"7, " * 20 + b"7",) * 2),
+        b'{"role": 1E400, "text" : "e"}',
+    ],
+)
+def test_texts_are_the_strands_sorted(body):
+    """Of every member, with its key and without."""
+    root = read(body).root
+    for _, node in root.members():
+        for keyed in (False, True):
+            assert node.texts(keyed=keyed) == sort_out(node.strands(keyed=keyed))
+        for item in node.items():
+            assert item.texts(keyed=True) == sort_out(item.strands(keyed=True))
+
+
+@pytest.mark.parametrize(
+    "value",
+    [b'{"a":1,"a":1}', b'["\\ud800"]', b"[" * 101 + b"]" * 101],
+)
+def test_texts_are_read_as_strictly_as_strands(value):
+    """Equal keys, half a surrogate pair, and what nests too deep."""
+    for parse in ("strands", "texts"):
+        node = read(b'{"messages":[%b]}' % value, judge=False).root.get("messages").item(0)
+        with pytest.raises(Malformed):
+            getattr(node, parse)()
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,33 @@
 """Parts of one secret: which strings count, and how much of them where they meet."""
 
-from policies.conversation import Strand
+from hypothesis import given
+from hypothesis import strategies as st
+
+from policies.conversation import Piece, Strand, Texts
 from policies.screening.mending import BETWEEN_PARTS
-from policies.screening.parts import crossing, halves, meeting, outer, sort_out, spaced
+from policies.screening.parts import (
+    Strings,
+    crossing,
+    halves,
+    meeting,
+    outer,
+    sort_out,
+    sort_value,
+    spaced,
+)
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(st.sampled_from(("text", "id", "name", "role", "input")), inner)
+    ),
+    max_leaves=12,
+)
 
 
 def test_strings_are_sorted_by_what_they_may_be_a_part_of():
-    """Contents and keys of any length; of the others those that can hold something."""
+    """Contents, keys, and what is a part of nothing."""
     at = ("messages", 0)
     strands = [
         Strand((*at, "text"), "text", is_key=True),
@@ -14,7 +35,43 @@ def test_strings_are_sorted_by_what_they_may_be_a_part_of():
         Strand((*at, "id"), "toolu_0001"),
         Strand((*at, "role"), "user"),
     ]
-    assert sort_out(strands) == (["a"], ["text"], ["toolu_0001"])
+    assert sort_out(strands) == (["a"], ["text"], ["toolu_0001", "user"])
+    assert repr(sort_out(strands)) == "Texts(1, 1, 2)"
+
+
+@given(value=VALUES, step=st.sampled_from(("messages", "role", 0)))
+def test_a_value_is_sorted_as_its_strands_are(value, step):
+    """Wherever a string stands, and whatever it is called."""
+    sorted_out = Texts([], [], [])
+    sort_value(value, step, sorted_out)
+    assert sorted_out == sort_out(list(strands_of(value, (step,))))
+
+
+def strands_of(value, address):
+    """Every key and string of `value`, with the way to it."""
+    if isinstance(value, str):
+        yield Strand(address, value)
+    for key, member in value.items() if isinstance(value, dict) else ():
+        yield Strand((*address, key), key, is_key=True)
+        yield from strands_of(member, (*address, key))
+    for index, item in enumerate(value) if isinstance(value, list) else ():
+        yield from strands_of(item, (*address, index))
+
+
+def test_where_strings_stand_is_asked_once_and_only_if_somebody_does():
+    """What is sorted without the ways to it is read again for them, and kept."""
+    asked = []
+
+    def strands():
+        asked.append(1)
+        return (Strand(("system",), "system", is_key=True), Strand(("system",), "a"))
+
+    texts = Texts(["a"], ["system"], [])
+    strings = Strings.of(Piece(("system",), b"", strands, 0, lambda: texts))
+    assert (list(strings.all), asked) == (["a", "system"], [])
+    assert strings.strands is strings.strands
+    assert asked == [1]
+    assert Strings.of(Piece(("system",), b"", strands)).texts == texts
 
 
 def test_of_long_texts_the_ends_count():

@@ -13,6 +13,7 @@ from policies.screening import AMBIGUOUS, Screen, rules
 from policies.screening.parts import SEAM
 from policies.screening.screen import compiled, pack
 from policies.screening.work import FACTOR, FLOOR, Work
+from tests.policies.screening.laid import laid
 
 SECRET = "Zq7xW2pL9rTf"
 SAMPLES = {rule.id: rule.yes[0].decode() for rule in rules.load()}
@@ -269,7 +270,7 @@ def test_a_seam_reaches_as_far_as_a_secret_may(screen):
 
 def sifted(screen: Screen, pieces: Sequence[Sequence[Strand]]) -> Mapping[int, Set[int] | None]:
     """What of the pieces is suspicious, each by itself."""
-    return screen.suspects(dict(enumerate(pieces)), range(len(pieces))).alone
+    return screen.suspects(laid(dict(enumerate(pieces))), range(len(pieces))).alone
 
 
 def met(screen: Screen, pairs: Sequence[tuple[Sequence[str], Sequence[str]]]) -> Set[int]:
@@ -280,7 +281,7 @@ def met(screen: Screen, pairs: Sequence[tuple[Sequence[str], Sequence[str]]]) ->
         for number, parts in enumerate(texts)
     }
     seams = [(2 * at, 2 * at + 1) for at in range(len(pairs))]
-    return screen.suspects(pieces, range(len(pieces)), seams).seams
+    return screen.suspects(laid(pieces), range(len(pieces)), seams).seams
 
 
 def test_the_sieve_lets_go_what_is_clean_and_nothing_else(screen):

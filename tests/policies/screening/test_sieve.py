@@ -19,6 +19,7 @@ from policies.conversation import Strand
 from policies.screening import Screen, rules
 from policies.screening.sieve import APART, Sieve
 from policies.screening.words import SHORTEST_FAR_RUN, SHORTEST_RUN, Words
+from tests.policies.screening.laid import laid
 
 DENIED = "Zq7xW2pL9rTf"
 DENIED_WORDS = "what nobody may read\nat all"
@@ -134,7 +135,7 @@ def test_what_the_sieve_lets_go_holds_nothing(request):
     screen = _screen()
     pieces = dict(enumerate(request))
     seams = [(left, left + 1) for left in range(len(request) - 1)]
-    suspects = screen.suspects(pieces, pieces.keys(), seams)
+    suspects = screen.suspects(laid(pieces), pieces.keys(), seams)
     for number, piece in pieces.items():
         plain = screen.findings(piece)
         fast = screen.findings(piece, suspects.alone.get(number, set()))
@@ -152,7 +153,7 @@ def test_the_end_of_what_is_known_counts(request, known):
     pieces = dict(enumerate(request))
     seams = [(left, left + 1) for left in range(len(request) - 1)]
     read = [number for number in pieces if number % 2 == known]
-    suspects = screen.suspects(pieces, read, seams)
+    suspects = screen.suspects(laid(pieces), read, seams)
     assert suspects.alone.keys() <= set(read)
     for at, (left, right) in enumerate(seams):
         if at not in suspects.seams:
@@ -166,7 +167,7 @@ def test_every_way_of_writing_is_met(screen, written):
     for secret in SECRETS:
         strands = [Strand(("messages", 0, "content", 0, "text"), WRITTEN[written](secret))]
         plain = screen.findings(strands)
-        alone = screen.suspects({0: strands}, [0]).alone
+        alone = screen.suspects(laid({0: strands}), [0]).alone
         assert screen.findings(strands, alone.get(0, set())) == plain
         found += bool(plain)
     assert found >= 3

@@ -9,6 +9,7 @@ from mnemonic import Mnemonic
 from policies.conversation import Strand
 from policies.screening import Own, Screen, rules
 from policies.screening.sifting import ACROSS, WIDEST
+from tests.policies.screening.laid import laid
 
 DENIED = "Zq7xW2pL9rTf"
 SEED = Mnemonic("english").to_mnemonic(bytes(range(11, 27)))
@@ -42,8 +43,8 @@ def test_ends_meet_where_the_sieve_begins_anew(screen, left, right, size):
     seams = [(n, n + 1) for n in range(len(texts) - 1)]
     plain = screen.findings(piece)
     assert plain
-    assert screen.findings(piece, screen.suspects({0: piece}, [0]).alone[0]) == plain
-    assert 1 in screen.suspects(apart, apart.keys(), seams).seams
+    assert screen.findings(piece, screen.suspects(laid({0: piece}), [0]).alone[0]) == plain
+    assert 1 in screen.suspects(laid(apart), apart.keys(), seams).seams
 
 
 def test_no_anchor_is_wider_than_what_is_looked_at():
@@ -60,9 +61,9 @@ def test_credentials_are_looked_for_in_all_that_is_read(screen):
     pieces: dict[int, Sequence[Strand]] = {
         n: [Strand(("messages", n, "content"), text)] for n, text in enumerate(["a", key, "b"])
     }
-    assert screen.suspects(pieces, pieces.keys(), own=own).own
+    assert screen.suspects(laid(pieces), pieces.keys(), own=own).own
     del pieces[1]
-    assert not screen.suspects(pieces, pieces.keys(), own=own).own
+    assert not screen.suspects(laid(pieces), pieces.keys(), own=own).own
 
 
 def test_keys_that_pieces_share_are_looked_at_for_all_of_them(screen):
@@ -75,7 +76,7 @@ def test_keys_that_pieces_share_are_looked_at_for_all_of_them(screen):
 
     split = [DENIED[:6], DENIED[6:]]
     pieces = {0: piece(0, *split), 1: piece(1, DENIED), 2: piece(2, *split), 3: piece(3, "text")}
-    alone = screen.suspects(pieces, pieces.keys()).alone
+    alone = screen.suspects(laid(pieces), pieces.keys()).alone
     assert {number for number, those in alone.items() if those and ACROSS in those} >= {0, 2}
     assert 3 not in {number for number in alone if screen.findings(pieces[number])}
     assert all(screen.findings(pieces[n], alone[n]) for n in (0, 1, 2))
@@ -87,7 +88,7 @@ def test_keys_that_are_words_of_a_list_are_no_seed(screen):
     named = [(n, name) for n in range(12) for name in ("type", "text")]
     pairs = [(Strand((*at, n, k), k, is_key=True), Strand((*at, n, k), "it is")) for n, k in named]
     piece = [strand for pair in pairs for strand in pair]
-    assert screen.suspects({0: piece}, [0]).alone == {}
+    assert screen.suspects(laid({0: piece}), [0]).alone == {}
 
 
 def test_a_denied_value_of_letters_alone_is_looked_for_where_ends_meet():
@@ -97,4 +98,4 @@ def test_a_denied_value_of_letters_alone_is_looked_for_where_ends_meet():
     piece = [Strand((*at, n, "text"), text) for n, text in enumerate(["a grav", "elous b"])]
     plain = screen.findings(piece)
     assert plain
-    assert screen.findings(piece, screen.suspects({0: piece}, [0]).alone[0]) == plain
+    assert screen.findings(piece, screen.suspects(laid({0: piece}), [0]).alone[0]) == plain
