@@ -4,11 +4,12 @@ Owns what such a value may look like. It must not know which setting takes it.
 """
 
 import re
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Final
 
 from proxy.config import addresses
 from proxy.config.kinds import Kind, choice, pair, pattern, string, whole
+from proxy.endpoint_table import TABLE, Treatment
 
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 
@@ -43,10 +44,47 @@ def secret() -> Kind[Secret]:
 
 
 def base() -> Kind[addresses.Base]:
+    """An address to which endpoints are added. One that ends in an endpoint would be asked for that
+    endpoint twice, and answer every request with a 404."""
+
     def read(value: object) -> addresses.Base:
-        return addresses.read_base(value if isinstance(value, str) else "")
+        found = addresses.read_base(value if isinstance(value, str) else "")
+        if end := _endpoint(found.path):
+            before = replace(found, path=found.path[: -len(end)])
+            rest = f'"{before.url}"' if _everybodys(before) else "what stands before it"
+            raise ValueError(
+                f"ends in an endpoint, {end}, which every request brings along; write {rest}"
+            )
+        return found
 
     return Kind("an address, with a path prefix if there is one", read)
+
+
+def _everybodys(address: addresses.Base) -> bool:
+    """Whether it may be shown: a name or a path may hold what only its owner knows."""
+    numbers = addresses.literal(address.host) is not None or address.host == "localhost"
+    return address.is_vendor or (numbers and not address.path)
+
+
+def _endpoint(path: str) -> str:
+    """The endpoint that `path` ends in, as it is written there; empty if it ends in none."""
+    written = path.lower()
+    return next((path[-len(end) :] for end in _ENDS if written.endswith(end)), "")
+
+
+def _ends() -> tuple[str, ...]:
+    """Endpoints that are relayed, the longest first, and those of several words without `/v1`, as
+    vendors elsewhere have them: one word may be anybody's prefix."""
+    relayed = {each.path for each in TABLE if each.treatment not in _ANSWERED}
+    whole = {path for path in relayed if path.count("/") > 1 and "{" not in path}
+    short = {path.removeprefix("/v1") for path in whole}
+    return tuple(
+        sorted(whole | {path for path in short if path.count("/") > 1}, key=len, reverse=True)
+    )
+
+
+_ANSWERED: Final = {Treatment.REFUSED, Treatment.INTERNAL}
+_ENDS: Final = _ends()
 
 
 def state_url() -> Kind[str]:

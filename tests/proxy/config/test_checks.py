@@ -153,6 +153,49 @@ def test_what_does_not_fit_together_is_refused(house: Path, text: str, problem: 
 
 
 @pytest.mark.parametrize(
+    ("base", "end", "instead"),
+    [
+        ("https://api.anthropic.com/v1/messages", "/v1/messages", '"https://api.anthropic.com"'),
+        ("https://api.openai.com/v1/responses/", "/v1/responses", '"https://api.openai.com"'),
+        ("http://127.0.0.1:11434/api/chat", "/api/chat", '"http://127.0.0.1:11434"'),
+        ("http://[::1]:11434/API/Generate", "/API/Generate", '"http://[::1]:11434"'),
+        ("http://localhost:4000/v1/models", "/v1/models", '"http://localhost:4000"'),
+        (f"https://gw.example/{LITERAL}/chat/completions", "/chat/completions", "what stands"),
+        (f"https://{LITERAL}.example/v1/embeddings", "/v1/embeddings", "what stands"),
+        (f"http://10.0.0.1/t/{LITERAL}/v1/messages", "/v1/messages", "what stands"),
+        ("https://gw.example/v1/messages/count_tokens", "/v1/messages/count_tokens", "what stands"),
+    ],
+)
+def test_an_address_ends_before_the_endpoint(
+    house: Path, base: str, end: str, instead: str
+) -> None:
+    """It says which endpoint and what to write, and shows no address that may hold a token."""
+    said = report(house, f'{UP}base_url = "{base}"')
+    words = f"upstream[0].base_url: ends in an endpoint, {end}, which every request brings along"
+    assert f"{words}; write {instead}" in said
+    assert said.count("upstream[0]") == 1
+
+
+@pytest.mark.parametrize(
+    "base",
+    [
+        "https://gw.example/v1",
+        "https://gw.example/api",
+        "https://gw.example/openai/v1",
+        "https://gw.example/messages",
+        "https://gw.example/completions",
+        "https://gw.example/my-messages",
+        "https://gw.example/v1/messages/anthropic",
+        "https://gw.example/chat",
+    ],
+)
+def test_a_prefix_may_look_a_little_like_an_endpoint(house: Path, base: str) -> None:
+    """One word is anybody's prefix, and a trailing /v1 is folded as ever."""
+    config = read(house, f'{UP}base_url = "{base}"\nauth = "none"')
+    assert config.upstreams[0].base_url == base.removesuffix("/v1")
+
+
+@pytest.mark.parametrize(
     ("listen", "base"),
     [
         ("", "http://127.0.0.1:8787"),
