@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from policies.notices import FACT_LENGTH, NOTICES
+from proxy.problems import Problem
 
 Fits = Callable[[Any], object]
 """True for a value that may stand in a field. May raise `TypeError` for one of another type."""
@@ -69,6 +70,13 @@ FIELDS: Final[Mapping[str, Fits]] = {
     # A word of ours for what went wrong, and how many things did.
     "problem": _word,
     "count": number,
+    # What is wrong with a configuration: place, reason, way out. Whoever makes a `Problem` has put
+    # no value into it; a text that says the same is none.
+    "problems": lambda value: (
+        isinstance(value, list)
+        and len(value) <= LONGEST_LIST
+        and all(type(each) is Problem for each in value)
+    ),
     # Path of an endpoint as the table has it.
     "path": _table_path,
     # Where a listener listens.

@@ -22,6 +22,7 @@ from proxy.control import Control, Facts, NoControl, Verb
 from proxy.desk import Desk as BookDesk
 from proxy.errors import Refused
 from proxy.leaving import leaving
+from proxy.log_fields import LONGEST_LIST
 from proxy.notify import notify
 from proxy.problems import Invalid
 from proxy.routes import choose
@@ -145,7 +146,9 @@ class _Desk:
         try:
             config = await asyncio.to_thread(self._read)
         except Invalid as invalid:
-            logs.get().error("reload", notice="config-invalid", count=len(invalid.problems))
+            wrong = list(invalid.problems)
+            told = {"count": len(wrong), "problems": wrong[:LONGEST_LIST]}
+            logs.get().error("reload", notice="config-invalid", **told)
             return {"ok": False, "problems": invalid.report()}
         waiting = await self._node.reload(config)
         logs.get().info("reload", settings=list(waiting))

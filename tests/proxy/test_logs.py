@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from proxy import logs
 from proxy.log_fields import FIELDS, NAMES, WITHHELD
-from proxy.problems import near
+from proxy.problems import Problem, near
 
 CANARY = "canary-" + "q7Zk29xW"
 
@@ -69,6 +69,30 @@ def test_a_known_field_is_no_way_out_either(out: io.StringIO, name: str, value: 
     logs.get().warning("notice", **{name: value})
     assert CANARY not in out.getvalue()
     assert lines(out)[0][name] == ("-" if name in NAMES else WITHHELD)
+
+
+def test_problems_of_a_configuration_have_place_and_reason(
+    out: io.StringIO, restored: None
+) -> None:
+    """Each as an object for machines, in one phrase for people; a text or a look-alike is none."""
+    problem = Problem("listen.port", "expected a port", "port = 8787", "c.toml", 9)
+    logs.get().error("reload", problems=[problem])
+    assert lines(out)[0]["problems"] == [
+        {
+            "path": "listen.port",
+            "words": "expected a port",
+            "hint": "port = 8787",
+            "file": "c.toml",
+            "line": 9,
+        }
+    ]
+    stream = io.StringIO()
+    logs.set_up(stream, json=False)
+    logs.get().error("reload", problems=[problem])
+    assert "problems=c.toml:9: listen.port: expected a port" in stream.getvalue()
+    for no in (str(problem), [str(problem)], [problem, CANARY], [problem] * 65, (problem,)):
+        logs.get().error("reload", problems=no)
+        assert stream.getvalue().endswith(f"problems={WITHHELD}\n")
 
 
 def test_event_and_format_arguments_cannot_carry_text(out: io.StringIO) -> None:

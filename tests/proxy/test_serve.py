@@ -1,6 +1,7 @@
 """The life of a node's process: start, reload, health, end."""
 
 import asyncio
+import json
 import os
 import signal
 import subprocess
@@ -24,6 +25,7 @@ from tests.scenes.staging import echo
 
 BODY = BODIES["anthropic_messages"](f"KEY={secret()}")
 ROOT = Path(__file__).parents[2]
+WRITTEN = "q7Zk" + "29xWv41"
 
 
 def until(true: Callable[[], bool]) -> None:
@@ -49,19 +51,31 @@ def reloads(node: Served) -> int:
 async def test_hang_up_reads_the_configuration_again_and_keeps_the_old_on_error(
     tmp_path: Path,
 ) -> None:
-    """SIGHUP: a broken file changes nothing and is logged; a good one holds from the next on."""
+    """SIGHUP: a broken file changes nothing and is logged, with place and reason and without what
+    was written; a good one holds from the next on."""
 
     def play(url: str) -> list[int]:
         with served(tmp_path, upstream(url)) as node:
             statuses = [node.post("/v1/messages", BODY)[0]]
             for number, text in enumerate(
-                ("[screen]\non_hit = 7\n", upstream(url) + '[screen]\non_hit = "observe"\n'), 1
+                (
+                    f'[screen]\non_hit = "{WRITTEN}"\n',
+                    upstream(url) + '[screen]\non_hit = "observe"\n',
+                ),
+                1,
             ):
                 rewrite(node, text)
                 os.kill(node.process.pid, signal.SIGHUP)
                 until(lambda n=number: reloads(node) == n)
                 statuses.append(node.post("/v1/messages", BODY)[0])
-            assert '"notice":"config-invalid"' in (node.home / "stderr").read_text()
+            said = (node.home / "stderr").read_text()
+            (line,) = (json.loads(each) for each in said.splitlines() if "config-invalid" in each)
+            (problem,) = line["problems"]
+            assert (line["level"], line["event"], line["count"]) == ("error", "reload", 1)
+            assert (problem["path"], problem["line"]) == ("screen.on_hit", 3)
+            assert problem["file"].endswith("config.toml")
+            assert problem["words"].startswith("expected home, refuse")
+            assert WRITTEN not in said
             return statuses
 
     async with ScriptedUpstream(echo) as vendor:
