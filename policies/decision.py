@@ -120,11 +120,10 @@ EgressVerdict = Allow | BlockFallBackLocal
 
 
 class Screened(Struct, frozen=True):
-    """What the screen has read: digests of pieces that may leave as they came, and every string of
-    the pieces that were opened. The proof admits nothing else but authored text and frames."""
+    """What the screen has read: digests of pieces that may leave as they came. The proof admits
+    nothing else but authored text and frames."""
 
     digests: frozenset[bytes]
-    strings: frozenset[str]
 
     def __repr__(self) -> str:
         return f"<Screened of {len(self.digests)} pieces>"  # what was read is in no repr

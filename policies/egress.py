@@ -8,7 +8,6 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import sha256
-from itertools import chain
 from typing import TypeVar
 
 from policies.conversation import Address, Piece
@@ -83,8 +82,7 @@ def screen_outbound(
         findings += found
         if not found:
             clean.append(mark)
-    texts = chain.from_iterable([each.all for each in opened.values()])
-    screened = Screened(frozenset(digests), frozenset(texts))
+    screened = Screened(frozenset(digests))
     if past[1] > past[0] and not findings:
         clean.append(_whole(digests[slice(*past)], screen, own))
     read = tuple([(pieces[number].address, each) for number, each in opened.items()])

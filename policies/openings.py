@@ -24,24 +24,24 @@ OPENINGS: Final = {
 """Kind → how a line begins: a frame's intro, a steer envelope, a drop notice, a reminder."""
 
 
-_FIRST: Final = tuple(OPENINGS.values())
-_HEADS: Final = frozenset(f"\n{opening[0]}" for opening in OPENINGS.values())
+_LINES: Final = tuple(f"\n{opening}" for opening in OPENINGS.values())
 
 
 def openings(units: Iterable[Unit]) -> tuple[Finding, ...]:
     """One finding for each kind that begins a line in a unit, in order."""
+    told = list(units)
+    # Most texts have none: a few looks at all of them at once.
+    together = "\n".join(["", *(unit.text for unit in told)])
+    if not any(opening in together for opening in _LINES):
+        return ()
     return tuple(
         Finding(kind, place(unit.address + unit.inner), FAMILY)
-        for unit in units
+        for unit in told
         for kind in _opened(unit.text)
     )
 
 
 def _opened(text: str) -> Iterator[str]:
-    # Most texts have no line that begins with one of these letters: a few quick looks.
-    further = any(head in text for head in _HEADS)
-    if not (further or text.startswith(_FIRST)):
-        return
     for kind, opening in OPENINGS.items():
-        if text.startswith(opening) or (further and f"\n{opening}" in text):
+        if text.startswith(opening) or f"\n{opening}" in text:
             yield kind

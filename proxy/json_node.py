@@ -342,8 +342,7 @@ class Node:
             found.append(Strand(self.address, str(self.address[-1]), is_key=True))
         if (value := self._quick()) is SLOWLY:
             value = self._parsed(parse_strings)
-        gather(value, self.address, found)
-        if rows := number_rows(self.raw):
+        if gather(value, self.address, found) and (rows := number_rows(self.raw)):
             found.append(Strand(self.address, rows))
         # Only a body with lone surrogates has a shadow to be scanned in its place.
         if self._source.scan is not self._source.body:
@@ -358,8 +357,8 @@ class Node:
             return sort_out(self.strands(keyed=keyed))
         step = self.address[-1]
         found = Texts([], [str(step)] if keyed and self._key_start >= 0 else [], [])
-        sort_value(value, step, found)
-        if rows := number_rows(self.raw):
+        # A row that is a part of a string is read there.
+        if sort_value(value, step, found) and (rows := number_rows(self.raw)):
             sort_value(rows, step, found)
         return found
 

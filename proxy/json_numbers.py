@@ -4,20 +4,20 @@ Owns how they are found. It must not know what they stand for: the screen reads 
 """
 
 from functools import cache
+from typing import TYPE_CHECKING
 
-from policies.screening.engine import Engine, Pattern, build, linear
+from policies.screening.engine import linear
+from policies.screening.parts import ROW
 
-_NEXT = rb"[0-9]{1,3}[ \t\r\n]*,[ \t\r\n]*"
-_ROW = rb"(?:" + _NEXT + rb"){15,}[0-9]{1,3}"
+if TYPE_CHECKING:
+    import re2
 
 
 @cache
-def _engine() -> Engine:
-    return build([Pattern(then=rb"(?:" + _NEXT + rb"){15}[0-9]", once=True)])
+def _row() -> "re2._Regexp":
+    return linear(rb"(?:[0-9]{1,3}[ \t\r\n]*,[ \t\r\n]*){%d,}[0-9]{1,3}" % (ROW - 1))
 
 
 def number_rows(raw: bytes) -> str:
-    """All rows of sixteen and more numbers of three digits at most, each on a line of its own."""
-    if not _engine().anchors(raw):
-        return ""
-    return b"\n".join(row[0] for row in linear(_ROW).finditer(raw)).decode()
+    """All rows of `ROW` and more numbers of three digits at most, each on a line of its own."""
+    return b"\n".join(row[0] for row in _row().finditer(raw)).decode()

@@ -10,6 +10,7 @@ from typing import Final
 import msgspec
 
 from policies.conversation import Address, Strand
+from policies.screening.parts import ROW
 from proxy.json_faults import Fault, parser
 
 _BEGINNING: Final = 40  # bytes that tell how a text is written
@@ -93,8 +94,10 @@ def deeper(values: Sequence[object], room: int) -> bool:
 _made = tuple.__new__
 
 
-def gather(value: object, address: Address, found: list[Strand]) -> None:
-    """Add every key and string of the parsed `value`, which stands at `address`, to `found`."""
+def gather(value: object, address: Address, found: list[Strand]) -> bool:
+    """Add every key and string of the parsed `value`, which stands at `address`, to `found`.
+    Whether a list in it has `ROW` items or more."""
+    long = False
     if isinstance(value, str):
         found.append(_made(Strand, (address, value, False)))
     elif isinstance(value, dict):
@@ -103,8 +106,10 @@ def gather(value: object, address: Address, found: list[Strand]) -> None:
             found.append(_made(Strand, (inner, key, True)))
             if type(member) is str:  # as gather would find it; most are
                 found.append(_made(Strand, (inner, member, False)))
-            else:
-                gather(member, inner, found)
+            elif type(member) is dict or type(member) is list:
+                long |= gather(member, inner, found)
     elif isinstance(value, list):
+        long = len(value) >= ROW
         for index, item in enumerate(value):
-            gather(item, (*address, index), found)
+            long |= gather(item, (*address, index), found)
+    return long

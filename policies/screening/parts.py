@@ -16,6 +16,8 @@ SEAM = 1024
 """Characters on each side of a seam that may be halves of one secret."""
 WORDS_SEAM = 640
 """The same for a seed, whose words and what stands between them are short."""
+ROW = 16
+"""Numbers in a row that may be bytes."""
 SHORTEST = 8
 """Characters below which nothing is a secret."""
 
@@ -33,27 +35,29 @@ def sort_out(strands: Iterable[Strand]) -> Texts:
     return sorted_out
 
 
-def sort_value(value: object, step: str | int, into: Texts) -> None:
+def sort_value(value: object, step: str | int, into: Texts) -> bool:
     """The same for what stands in a parsed `value`, to which `step` leads: put `into` the texts of
-    its piece."""
-    kind = type(value)
+    its piece. Whether a list in it has `ROW` items or more."""
+    kind, long = type(value), False
     if kind is dict:
         assert isinstance(value, dict)
         for key, member in value.items():
             into.keys.append(key)
             if type(member) is not str:
-                sort_value(member, key, into)
+                long |= sort_value(member, key, into)
             elif key in SKIPPED:
                 into.others.append(member)
             else:
                 into.contents.append(member)
     elif kind is list:
         assert isinstance(value, list)
+        long = len(value) >= ROW
         for index, item in enumerate(value):
-            sort_value(item, index, into)
+            long |= sort_value(item, index, into)
     elif kind is str:
         assert isinstance(value, str)
         (into.others if step in SKIPPED else into.contents).append(value)
+    return long
 
 
 class Strings:

@@ -68,7 +68,7 @@ def screened(body: Body) -> Screened:
     }
     for key in ("model", "stream"):
         digests.add(hashlib.sha256(b"member:" + key.encode() + b"\0" + dump(body[key])).digest())
-    return Screened(frozenset(digests), frozenset())
+    return Screened(frozenset(digests))
 
 
 def check(
@@ -151,7 +151,7 @@ def test_a_member_that_nobody_screened_is_refused(key: str) -> None:
     """Also one that stands before the history."""
     gone = hashlib.sha256(b"member:" + key.encode() + b"\0" + dump(client(TURNS)[key])).digest()
     full = screened(client(TURNS)).digests
-    refused(TURNS, begun(), screened=Screened(full - {gone}, frozenset()))
+    refused(TURNS, begun(), screened=Screened(full - {gone}))
 
 
 @pytest.mark.parametrize("value", ["n", 1, None])
@@ -172,7 +172,7 @@ def test_a_key_that_stands_on_both_sides_of_a_history_is_refused(key: str) -> No
             prove(
                 bodies[1],
                 client_body=bodies[0],
-                screened=Screened(full | {odd}, frozenset()),
+                screened=Screened(full | {odd}),
                 texts={number: f"{number} {LONG}" for number in range(TURNS)},
                 claimed=Claimed({number: row(number) for number in range(TURNS)}),
                 authored={OURS},
@@ -185,7 +185,7 @@ def test_a_history_that_nobody_screened_is_refused(at: int) -> None:
     """Each message has to be screened by the rules of this request."""
     gone = hashlib.sha256(b"message\0" + dump(client(TURNS)["messages"][at])).digest()
     full = screened(client(TURNS)).digests
-    refused(TURNS, begun(), screened=Screened(full - {gone}, frozenset()))
+    refused(TURNS, begun(), screened=Screened(full - {gone}))
 
 
 @pytest.mark.parametrize(

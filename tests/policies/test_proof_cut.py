@@ -67,7 +67,7 @@ def screened(cut: Cut, came: list[Any]) -> Screened:
         ways = [way[2:] for way in cut.ways(index)]
         digests.discard(digest(came[index]))
         digests.add(trimmed_digest(digest(came[index]), ways))
-    return Screened(frozenset(digests), frozenset())
+    return Screened(frozenset(digests))
 
 
 def check(
@@ -314,7 +314,7 @@ def proved(cut: Cut | None, sent: list[Any], home: frozenset[int] = HOME) -> Cle
     return prove(
         raw({"messages": sent}),
         client_body=raw({"messages": CAME}),
-        screened=Screened(kept, frozenset()),
+        screened=Screened(kept),
         texts={},
         claimed=Claimed({}),
         authored={"ours"},
@@ -383,7 +383,7 @@ def test_a_line_in_a_known_beginning_is_proved_once() -> None:
         return prove(
             raw({"messages": [*sent, *more]}),
             client_body=raw({"messages": both}),
-            screened=Screened(kept, frozenset()),
+            screened=Screened(kept),
             texts={},
             claimed=Claimed({}),
             authored=frozenset(),

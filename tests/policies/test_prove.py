@@ -44,7 +44,7 @@ def screened(body: bytes) -> Screened:
         else:
             salt = b"member:" + key.encode() + b"\0"
             digests.add(hashlib.sha256(salt + dump(value)).digest())
-    return Screened(frozenset(digests), frozenset())
+    return Screened(frozenset(digests))
 
 
 CLIENT = {
@@ -130,7 +130,7 @@ def raw_screened(text: bytes, raw: dict[str, bytes]) -> Screened:
     }
     for item in msgspec.json.decode(raw["messages"], type=list[msgspec.Raw]):
         digests.add(hashlib.sha256(b"message\0" + bytes(item)).digest())
-    return Screened(frozenset(digests), frozenset())
+    return Screened(frozenset(digests))
 
 
 def corrupt(change) -> dict:
@@ -278,7 +278,7 @@ def test_numbers_keep_their_spelling(one, two):
     client = b'{"messages":[{"content":"file","n":' + one + b"}]}"
     body = {"messages": [{"content": frame("file"), "n": 7}]}
     raw = dump(body).replace(b":7", b":" + one)
-    seen = Screened(frozenset({hashlib.sha256(b"message\0" + client[13:-2]).digest()}), frozenset())
+    seen = Screened(frozenset({hashlib.sha256(b"message\0" + client[13:-2]).digest()}))
     assert check(raw, client, screened=seen)
     with pytest.raises(ProofFailed):
         check(dump(body).replace(b":7", b":" + two), client, screened=seen)
@@ -549,7 +549,7 @@ def test_a_message_that_nobody_screened_is_refused(number):
     """Whichever it is, framed or as it came: the digests of the others do not speak for it."""
     full = screened(dump(CLIENT)).digests
     missing = hashlib.sha256(b"message\0" + dump(CLIENT["messages"][number])).digest()
-    seen = Screened(full - {missing}, frozenset())
+    seen = Screened(full - {missing})
     for body, rows in ((sent(), ROWS), (CLIENT, {})):
         with pytest.raises(ProofFailed, match=r"messages"):
             check(body, rows=rows, screened=seen)

@@ -35,7 +35,7 @@ def test_one_line_per_request_with_what_is_known(log: io.StringIO) -> None:
     """Fields gather; empty ones are left out; time is counted from the beginning."""
     about = line()
     about.know(client="", leg="cloud", status=200, bytes_in=0)
-    about.decided(Decision(Leg.CLOUD, screened=Screened(frozenset(), frozenset())))
+    about.decided(Decision(Leg.CLOUD, screened=Screened(frozenset())))
     about.end(bytes_out=7)
     (told,) = lines(log)
     assert told["event"] == "request"
@@ -62,7 +62,7 @@ def test_what_is_only_watched_or_adopted_has_a_line_of_its_own(log: io.StringIO)
     """Observed findings warn; adopted units are counted and named in the answer's headers."""
     about = line()
     about.know(leg="cloud")
-    screened = Screened(frozenset(), frozenset())
+    screened = Screened(frozenset())
     about.decided(Decision(Leg.CLOUD, adopted=3, observed=FOUND, screened=screened))
     observed, adopted = lines(log)
     assert (observed["event"], observed["level"]) == ("egress_observed", "warning")

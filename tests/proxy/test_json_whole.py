@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from policies.conversation import Strand
+from policies.conversation import Strand, Texts
+from policies.screening.parts import ROW, sort_value
 from proxy.json_faults import Fault
 from proxy.json_whole import (
     SLOWLY,
@@ -47,7 +48,7 @@ def test_a_number_that_nothing_holds_is_a_fault():
 def test_strands_stand_in_the_order_of_the_text():
     """Keys before their values, numbers and literals nowhere."""
     found: list[Strand] = []
-    gather(parse_strings('{"a": ["x", 1, {"b": null}], "c": "y"}'), ("top",), found)
+    assert not gather(parse_strings('{"a": ["x", 1, {"b": null}], "c": "y"}'), ("top",), found)
     assert found == [
         Strand(("top", "a"), "a", is_key=True),
         Strand(("top", "a", 0), "x"),
@@ -55,6 +56,14 @@ def test_strands_stand_in_the_order_of_the_text():
         Strand(("top", "c"), "c", is_key=True),
         Strand(("top", "c"), "y"),
     ]
+
+
+@pytest.mark.parametrize("text", ["[{}]", '{{"a": [0, {{"b": {}}}], "c": "y"}}', "[[], {}, 1]"])
+def test_a_list_that_is_long_enough_for_a_row_is_told(text):
+    """Wherever it stands, so that nobody looks for rows where there is none."""
+    for size, told in ((ROW - 1, False), (ROW, True)):
+        value = parse_strings(text.format([7] * size))
+        assert gather(value, (), []) is sort_value(value, 0, Texts([], [], [])) is told
 
 
 VALUES = st.recursive(
