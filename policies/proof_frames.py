@@ -9,26 +9,26 @@ import json
 import re
 import unicodedata
 from collections import deque
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterator, Mapping
 from functools import lru_cache
 from heapq import nsmallest
 from html.entities import html5
 
 from policies.decision import Claimed, FrameRow
+from policies.proof_spelled import STEM, framed
 
 Met = tuple[tuple[FrameRow, str], ...]
 """Frames of one message, in order: the row, and the client's text inside."""
 
 _REMOVED = "transom-data-marker-removed"
 _GAPS = re.compile(f"((?:{_REMOVED})+)")
-_STEM = "transom_data"
 _LONGEST_STEM = 2048
 _STEPS = 1 << 18
 _STEPS_A_LETTER = 32
 _WAYS = 4
 """Places where the spans so far may have ended that are gone on from: those with stems of the most
 ordinary lengths. To give up the others may fail a proof and never makes one."""
-_LETTERS = len(_STEM)
+_LETTERS = len(STEM)
 _LEAST, _ORDINARY, _NESTED = 8, 20, 1024
 """Letters that a stem takes: folded tightly, where each is one, where each is made of escapes."""
 _STARTS = ("\\", "&", "%", "\x1b", "\x9b")
@@ -63,35 +63,56 @@ class Frames:
         self._texts = texts
         self._rows = claimed.rows
         self._numbers = sorted(claimed.rows)
+        self._first = 0  # all before it were met
+        self._gone: set[int] = set()  # of those behind it
         self._waiting: dict[str, deque[int]] | None = None
         self.met: list[tuple[FrameRow, str]] = []
 
     @property
     def left(self) -> bool:
         """Whether a claimed frame was not met."""
-        return bool(self._open)
+        return len(self.met) < len(self._numbers)
 
     @property
     def _open(self) -> dict[str, deque[int]]:
         """Nonce → the units that wait for a frame with it."""
         if self._waiting is None:
             self._waiting = {}
-            for number in self._numbers:
-                self._waiting.setdefault(self._rows[number].nonce, deque()).append(number)
+            for number, row, _ in self._next():
+                self._waiting.setdefault(row.nonce, deque()).append(number)
         return self._waiting
+
+    def _next(self) -> Iterator[tuple[int, FrameRow, str]]:
+        """The units that wait, in order, each with its row and its text."""
+        numbers, gone = self._numbers, self._gone
+        while self._first < len(numbers) and numbers[self._first] in gone:
+            gone.remove(numbers[self._first])
+            self._first += 1
+        for place in range(self._first, len(numbers)):
+            if (number := numbers[place]) not in gone:
+                yield number, self._rows[number], self._texts.get(number, "")
 
     def begin_with(self, known: Met, apart: tuple[tuple[FrameRow, ...], tuple[str, ...]]) -> bool:
         """As `meet_again`, for the frames of a whole history: mostly they are the first ones.
         `apart`: the rows of `known`, and the texts."""
         count, rows, texts = len(known), self._rows, self._texts
-        if self._waiting is None and not self.met:
+        if not self.met:
             first = self._numbers[:count]
             # Each row with its own text, as they are claimed now.
             if (tuple(map(rows.get, first)), tuple(map(texts.get, first))) == apart:
                 self.met = [*known]
-                self._numbers = self._numbers[count:]
+                self._first = count
                 return True
         return self.meet_again(known)
+
+    def meet_spelled(self, came: bytes, sent: bytes) -> bool:
+        """`sent` is `came`, which is JSON, with frames that were claimed round texts in it, as far
+        as its spelling tells; they are met now."""
+        if (found := framed(came, sent, self._next())) is None:
+            return False
+        for number in found:
+            self._take(number)
+        return True
 
     def meet(self, came: str, sent: str) -> bool:
         """`sent` is a frame around `came` that was claimed and not met before; it is met now."""
@@ -159,11 +180,13 @@ class Frames:
 
     def _take(self, number: int) -> None:
         row = self._rows[number]
-        numbers = self._open[row.nonce]
-        # Mostly the first of them, so that a message of very many parts costs no more for each.
-        numbers.remove(number)
-        if not numbers:
-            del self._open[row.nonce]
+        if self._waiting is not None:
+            numbers = self._waiting[row.nonce]
+            # Mostly the first of them, so that a message of very many parts costs no more for each.
+            numbers.remove(number)
+            if not numbers:
+                del self._waiting[row.nonce]
+        self._gone.add(number)
         # What was claimed, and not its equal: next time these very objects are claimed again.
         self.met.append((row, self._texts[number]))
 
@@ -189,7 +212,7 @@ def _holds(frame: re.Match[str], row: FrameRow, text: str) -> bool:
         text = text[: row.kept]
     if row.encode == "json":
         value = _string(content)
-        if value is None or _STEM in content.casefold():
+        if value is None or STEM in content.casefold():
             return False
         content = value
     return _neutralised(text, content)
@@ -212,7 +235,7 @@ def _neutralised(text: str, content: str) -> bool:
     span ends is searched for, because the text between may repeat; text made to have very many
     answers has none. Stems that stand side by side are looked for as one.
     """
-    if _STEM in content.casefold():
+    if STEM in content.casefold():
         return False
     if content == text:
         return True

@@ -15,6 +15,8 @@ import msgspec
 
 WHITE = b" \t\n\r"
 _BLANK = re.compile(r"[ \t\n\r]*")
+_OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_ARRAY = msgspec.json.Decoder(list[msgspec.Raw])
 
 Members = tuple[tuple[str, bytes], ...]
 """Key and exact bytes of each member of an object, in order."""
@@ -43,16 +45,21 @@ def pair(one: bytes, two: bytes) -> tuple[object, object]:
     return (parsed(one), parsed(two)) if _SLOWLY in quick else quick
 
 
+def is_plain(raw: bytes) -> bool:
+    """Whether a value, whole, is written as most clients write, and every key in it once."""
+    return _quickly(raw) is not _SLOWLY
+
+
 def elements(raw: bytes) -> list[bytes]:
     """The exact bytes of each element of an array, which `members` has found to be JSON."""
-    return [bytes(item) for item in msgspec.json.decode(raw, type=list[msgspec.Raw])]
+    return [bytes(item) for item in _ARRAY.decode(raw)]
 
 
 def members(body: bytes) -> Members:
     """The members of the object that a body is. A key that stands twice is refused."""
     text = body.decode()
-    quick = msgspec.json.decode(body, type=dict[str, msgspec.Raw])
-    found = tuple((key, bytes(raw)) for key, raw in quick.items())
+    quick = _OBJECT.decode(body)
+    found = tuple([(key, bytes(raw)) for key, raw in quick.items()])
     # The fast reader passes over a key that stands twice. What it gave must stand in the body one
     # after the other and nothing else; where white space or escapes forbid that, it is read slowly.
     if offsets(found, body.strip(WHITE)) is None:

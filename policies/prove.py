@@ -383,6 +383,11 @@ class _Proof:
         if type(mark) is Mark and mark.digest == both and self.frames.meet_again(mark.frames):
             self.notice = "" if notice else self.notice
             return True
+        first = len(self.frames.met)
+        # SECURITY: how a message is spelled tells what it says only where no key stands twice.
+        if not (ways or notice) and own.is_plain(came) and self.frames.meet_spelled(came, sent):
+            self.made.append(Mark(_TOKEN, both, tuple(self.frames.met[first:])))
+            return True
         before, after = pair(came, sent, at) if came else (None, parsed(sent, at))
         if self.values.is_authored(after):
             return False
@@ -391,7 +396,7 @@ class _Proof:
                 after, self.notice = untold(after, before, notice), ""
             except ValueError:
                 raise ProofFailed(at) from None
-        first, placed = len(self.frames.met), self.values.placed
+        placed = self.values.placed
         self.values.same(less(before, ways, at), after, at)
         # Where a text of ours was placed, the mark would outlive a change of that text.
         if self.values.placed == placed:

@@ -78,6 +78,8 @@ def joined(node: Node, text: str) -> bytes:
 def left_out(decision: Decision) -> list[Edit]:
     """The edits that leave out thinking. A message that held nothing else gets a text in its place:
     upstreams refuse one without content."""
+    if not (decision.hollow or decision.removed):
+        return []
     content = dump([{"type": "text", "text": LEFT_OUT}])
     hollow = [Replace((*address, "content"), content) for address in decision.hollow]
     inside = set(decision.hollow)

@@ -407,7 +407,7 @@ PROOF = [
     "prove.py",
     *(
         f"proof_{part}.py"
-        for part in ("beginnings", "cut", "json", "frames", "plan", "reading", "values")
+        for part in ("beginnings", "cut", "json", "frames", "plan", "reading", "spelled", "values")
     ),
     "turn_minimal.py",
 ]

@@ -10,6 +10,7 @@ OPTIONS = "policies/test_proof_options.py"
 LOOPS = "scenes/test_loops.py"
 BEGINNINGS = "policies/proof_beginnings.py"
 BEGUN = "policies/test_proof_beginnings.py"
+SPELLED = "policies/test_proof_spelled.py"
 
 
 def blind(*_: object) -> tuple[()]:
@@ -140,6 +141,24 @@ SCREEN_AND_PROOF = (
         "a memory may err, so a mark says itself",
         "policies/test_prove.py::test_a_mark_counts_only_for_frames_that_are_claimed_now",
         Cut("mark.digest == both and self.frames.meet_again(mark.frames)", "mark.digest == both"),
+    ),
+    line(
+        "policies/proof_spelled.py",
+        "what stands behind a string tells",
+        f"{SPELLED}::test_a_frame_in_the_place_of_a_key_fails",
+        Cut("or not came.startswith(_BEHIND, end)", ""),
+    ),
+    line(
+        "policies/proof_spelled.py",
+        "a text that knows a mark may end its frame",
+        f"{SPELLED}::test_a_text_that_knows_a_mark_is_no_content",
+        Cut("return same and row.nonce not in text and STEM not in text.casefold()", "return same"),
+    ),
+    line(
+        "policies/prove.py",
+        "how a message is spelled tells what it says",
+        f"{SPELLED}::test_a_framed_message_with_a_key_twice_fails",
+        Cut("and own.is_plain(came) ", ""),
     ),
     line(
         BEGINNINGS,
