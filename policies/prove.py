@@ -20,8 +20,9 @@ from policies.decision import Claimed, Screened
 from policies.proof_beginnings import Asked, Beginning, Last, Rest, beginning, rest
 from policies.proof_cut import Shortened, untold
 from policies.proof_frames import Frames, Met
-from policies.proof_plan import CHOICES, TOOLS, Planned, forbids, is_thinking, repeats, says
+from policies.proof_plan import TOOLS, Planned, is_thinking, repeats, says
 from policies.proof_reading import ProofFailed, less, members, pair, parsed, shown
+from policies.proof_tools import silent, turned_off
 from policies.proof_values import Values
 
 __all__ = [
@@ -190,14 +191,14 @@ class _Proof:
             if met < len(came) and came[met][0] == key:
                 self.member(key, came[met][1], raw)
                 met += 1
-            elif self.forbids(key, raw):
+            elif turned_off(self.planned, key, raw):
                 continue
             elif key not in _SYSTEM or not self.values.is_authored(parsed(raw, key)):
                 raise ProofFailed(shown(key))
         met = self.tools_out(came, met, "")
         if met < len(came):
             raise ProofFailed(shown(came[met][0]))
-        self.silent(sent)
+        silent(self.planned, sent)
         if self.frames.left:
             raise ProofFailed("a frame that was claimed")
         if self.texts or self.notice:
@@ -214,29 +215,13 @@ class _Proof:
                     raise ProofFailed(shown(key))
         return came, sent
 
-    def forbids(self, key: str, sent: bytes) -> bool:
-        """Whether the member turns tool use off, as planned."""
-        if self.planned.tool_use or key not in CHOICES.values():
-            return False
-        return forbids(parsed(sent, key))
-
-    def silent(self, sent: own.Members) -> None:
-        """Where tool use is planned to be off, it is: for all tools that are declared in `sent`."""
-        if self.planned.tool_use:
-            return
-        off = {key for key, raw in sent if self.forbids(key, raw)}
-        for key, raw in sent:
-            # SECURITY: a turn that has gone on for too long must not go on.
-            if key in CHOICES and CHOICES[key] not in off and parsed(raw, key):
-                raise ProofFailed(shown(key))
-
     def tools_out(self, came: own.Members, met: int, sent: str) -> int:
         """The next member that leaves, where the tools are left out as planned."""
         out = not self.planned.tool_use and met < len(came) and came[met][0] == TOOLS != sent
         return met + out
 
     def member(self, key: str, came: bytes, sent: bytes) -> None:
-        if self.forbids(key, sent):
+        if turned_off(self.planned, key, sent):
             return
         if key in _LISTS and came[:1] == sent[:1] == b"[" and self.listed(key, came, sent):
             return

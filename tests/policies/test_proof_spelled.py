@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from policies import proof_json as own
-from policies.decision import Claimed, FrameRow
+from policies.decision import Claimed, FrameRow, Screened
 from policies.proof_frames import Frames
 from policies.proof_reading import ProofFailed
 from policies.proof_spelled import framed
@@ -123,7 +123,7 @@ def prove_one(came: bytes, literal: bytes) -> object:
     return prove(
         came.replace(b'"file"', literal, 1),
         client_body=came,
-        screened=screened(b"{}").__class__(every, frozenset()),
+        screened=Screened(every),
         texts={0: "file"},
         claimed=Claimed({0: ROW}),
         authored=(),

@@ -403,14 +403,8 @@ def test_what_is_not_proved_says_so():
         unread(b"x", "")
 
 
-PROOF = [
-    "prove.py",
-    *(
-        f"proof_{part}.py"
-        for part in ("beginnings", "cut", "json", "frames", "plan", "reading", "spelled", "values")
-    ),
-    "turn_minimal.py",
-]
+_PARTS = ("beginnings", "cut", "json", "frames", "plan", "reading", "spelled", "tools", "values")
+PROOF = ["prove.py", *(f"proof_{part}.py" for part in _PARTS), "turn_minimal.py"]
 
 
 @pytest.mark.parametrize("name", PROOF)

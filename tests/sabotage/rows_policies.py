@@ -250,7 +250,7 @@ FRAME = (
 
 LIMITS = (
     line(
-        "policies/prove.py",
+        "policies/proof_tools.py",
         "a turn that has gone on for too long",
         f"{OPTIONS}::test_tool_use_is_off_where_that_is_planned",
         Cut("if key in CHOICES and", "if False and"),
