@@ -122,6 +122,7 @@ class Errand(Struct, frozen=True, eq=False):
             leaving=self._stay().leaves if cloud else None,
             minimality=chosen.minimality,
             route=chosen.route,
+            viewed=self.case.conversation,
         )
         outgoing = await self.house.workshop.prepare(asked, document)
         if self._asks_model and outgoing.conversation is not None:

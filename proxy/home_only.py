@@ -69,8 +69,8 @@ class HomeOnly:
     async def hold(
         self, client: str, session: str, conversation: Conversation, *, repeats: bool = False
     ) -> None:
-        """Mark a conversation and its session, before home is asked. `repeats`: that is because it
-        holds what home has answered. Raises `StateError`."""
+        """Mark a conversation and its session, before an answer of home is handed on. `repeats`:
+        that is because it holds what home has answered. Raises `StateError`."""
         self.any = True
         root, *named = whose = self._whose(client, session, conversation)
         try:

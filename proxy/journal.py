@@ -69,12 +69,15 @@ class Line(Struct, eq=False):
         else:
             self._write("notice", NOTICES[no.code].severity, **again)
 
-    def diverted(self, no: Refused, upstream: str, times: int = 1) -> None:
-        """Write that a model at home answers, why no other may, and that it is for the `times`th
-        time."""
+    def goes_home(self, no: Refused, upstream: str) -> None:
+        """A model at home is to answer, at `upstream`, and no other may, because of `no`."""
         self.know(leg="local", upstream=upstream, notice=no.code, verdict="home")
+
+    def diverted(self, no: Refused, times: int = 1) -> None:
+        """Write that it does, and that it is for the `times`th time."""
         again = {"times": times} if times > 1 else {}
-        self._write("egress_diverted", "warning", **findings(no.findings), **again)
+        told = {"notice": no.code, **findings(no.findings)}
+        self._write("egress_diverted", "warning", **told, **again)
 
     def truncated(self) -> None:
         """Write that a part of the conversation does not leave."""

@@ -79,7 +79,8 @@ class Request(Struct, frozen=True, eq=False):
     it; it tells which messages of the model were given at home. `leaving` is told what of it would
     leave for a cloud, and may refuse that. `minimality`: where its route has settings of its own,
     and then `route` is its name.
-    `stripped`: tools that lead off this node are taken out before a model at home sees them."""
+    `stripped`: tools that lead off this node are taken out before a model at home sees them.
+    `viewed`: the view of it, where it was taken before."""
 
     body: bytes
     dialect: Dialect
@@ -94,6 +95,7 @@ class Request(Struct, frozen=True, eq=False):
     minimality: Minimality | None = None
     stripped: bool = False
     route: str = ""
+    viewed: Conversation | None = None
 
     def __repr__(self) -> str:
         return f"<Request of {len(self.body)} bytes>"  # what is in it is in no repr
@@ -214,7 +216,7 @@ class Workshop:
 
     def _seen(self, request: Request, document: Document) -> Conversation:
         self._check_tools(request, document)
-        return look(request.dialect, document)
+        return request.viewed or look(request.dialect, document)
 
     def _check_tools(self, request: Request, document: Document) -> None:
         if request.leg is Leg.LOCAL and not request.stripped:

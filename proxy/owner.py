@@ -157,16 +157,19 @@ class Owner:
         case.line.know(notice="cloud-while-home-up")
         await self._happened(case, event, (lacks,), goes=True)
 
-    async def diverted(self, case: Case, no: Refused) -> int:
-        """Write down that a request goes home instead of to a cloud, before home is asked; how
-        often this very one has. It goes home whether or not that can be written, as nothing
-        leaves."""
+    def diversion(self, case: Case, no: Refused) -> Row:
+        """What is written down of a request that goes home instead of to a cloud."""
         whose, place = case.whose(), place_of(no.findings)
         places = [each.place for each in no.findings] if place < 0 else []
         digest = self._abouts.event(
             f"diverted {no.code}", whose.client, whose.session, case.conversation, place, *places
         )
-        row = audit.diverted(digest, case.audited, no)
+        return audit.diverted(digest, case.audited, no)
+
+    async def diverted(self, case: Case, row: Row) -> int:
+        """Write it down; how often this very request has gone home. It does so whether or not that
+        can be written, as nothing leaves."""
+        whose = case.whose()
         try:
             return await self.recorder.keep(row, whose)
         except StateError:

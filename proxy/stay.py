@@ -1,7 +1,7 @@
 """A request that must not leave: answered at home in place of the upstream that was asked.
 
-Owns what has to be remembered and written down about it before home answers. It must not know why
-something must not leave, nor how home finds its answer.
+Owns what has to be remembered and written down about it before an answer of home is handed on. It
+must not know why something must not leave, nor how home finds its answer.
 """
 
 import time
@@ -15,6 +15,7 @@ from policies.decision import Decision, Leg
 from policies.happenings import tainted
 from policies.wording import at_home
 from proxy.answer import Answer
+from proxy.beside import beside
 from proxy.config import Config, UpstreamSettings
 from proxy.dialects import Dialect
 from proxy.door import Admitted
@@ -29,6 +30,7 @@ from proxy.local.home import DOWN, Home
 from proxy.local.spoken import Lost
 from proxy.outgoing import Met, Outgoing, Request, Workshop, look
 from proxy.owner import Case, Owner
+from proxy.recorder import Row
 from proxy.refusals import said
 from proxy.state.base import StateError
 from proxy.watched import watched
@@ -63,9 +65,19 @@ class Stay:
     async def answer(
         self, upstream: UpstreamSettings, document: Document, dialect: Dialect, no: Refused
     ) -> Answer:
-        """The answer from home. Raises `Refused` where there is none; a cloud is not asked."""
-        times = await self.owner.diverted(self.case, no)
-        self.case.line.diverted(no, upstream.name, times)
+        """The answer from home. Raises `Refused` where there is none; a cloud is not asked. That it
+        goes home is written down meanwhile."""
+        row = self.owner.diversion(self.case, no)
+        self.case.line.goes_home(no, upstream.name)
+        asking = self._instead(upstream, document, dialect, no)
+        return await beside(self._diverted(row, no), asking)
+
+    async def _diverted(self, row: Row, no: Refused) -> None:
+        self.case.line.diverted(no, await self.owner.diverted(self.case, row))
+
+    async def _instead(
+        self, upstream: UpstreamSettings, document: Document, dialect: Dialect, no: Refused
+    ) -> Answer:
         outgoing = await self._prepared(document, dialect)
         await self._heed(outgoing.decision, no)
         talk = self.case.conversation or look(dialect, document)
@@ -75,9 +87,10 @@ class Stay:
         if not self._asks_model:
             return await self.hearth.home.count(dialect, body)
         marks, client, again = self.hearth.marks, self.admitted.client, no.code == "home-only"
-        await _kept(marks.hold(client, self._session, talk, repeats=again))
         asked = self._asked(upstream, document, dialect, body, talk, no)
-        return self._watched(await self.hearth.home.answer(asked), document, dialect)
+        holding = _kept(marks.hold(client, self._session, talk, repeats=again))
+        answer = await beside(holding, self.hearth.home.answer(asked))
+        return self._watched(answer, document, dialect)
 
     async def sift(self, conversation: Conversation) -> frozenset[int]:
         """Which messages of a conversation were given at home. Raises `Refused("home-only")` for
@@ -189,7 +202,7 @@ class Stay:
         client = self.admitted.client
         request = Request(
             document.body, dialect, Leg.LOCAL, client, bounded=self._asks_model, met=met,
-            stripped=True,
+            stripped=True, viewed=self.case.conversation,
         )  # fmt: skip
         outgoing = await self.workshop.prepare(request, document)
         if (why := outgoing.decision.refusal) is not None:

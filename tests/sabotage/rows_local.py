@@ -101,8 +101,14 @@ ROWS = (
     line(
         "proxy/stay.py",
         "what is not remembered could leave with the next request",
-        "scenes/test_fallback.py::test_marks_that_cannot_be_written_keep_home_silent",
+        "scenes/test_fallback.py::test_marks_that_cannot_be_written_keep_the_answer_back",
         Cut('raise Refused("state-unavailable") from error', "return"),
+    ),
+    line(
+        "proxy/beside.py",
+        "nobody hears an answer before what it rests on is kept",
+        "scenes/test_fallback.py::test_marks_that_cannot_be_written_keep_the_answer_back",
+        Cut("await written", "written.cancel()"),
     ),
     line(
         "proxy/state/memory.py",

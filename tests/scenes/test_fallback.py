@@ -363,14 +363,16 @@ async def test_a_file_that_only_the_vendor_has_is_not_left_out_in_silence(
         assert (stage.upstream.accepted, len(stage.home.requests)) == (0, asked)
 
 
-async def test_marks_that_cannot_be_written_keep_home_silent() -> None:
-    """What could not be kept at home later is not answered there."""
+@pytest.mark.parametrize("stream", [False, True])
+async def test_marks_that_cannot_be_written_keep_the_answer_back(stream: bool) -> None:
+    """What could not be kept at home later is not told to whoever asked, in no word of it."""
 
     async def fails(*_: object) -> None:
         raise StateError("no")
 
     async with at_home() as stage:
         stage.node.parts.store.mark = fails  # type: ignore[method-assign]
-        answer = await stage.post("/v1/messages", asking_for("anthropic_messages"))
-        assert answer.headers["x-transom-notice"] == "state-unavailable"
-        assert (stage.asked, stage.upstream.accepted) == ([], 0)
+        answer = await stage.post("/v1/messages", asking_for("anthropic_messages", stream=stream))
+        assert (answer.status, answer.headers["x-transom-notice"]) == (503, "state-unavailable")
+        assert not [word for word in SAID.split() if len(word) > 5 and word.encode() in answer.body]
+        assert stage.upstream.accepted == 0
