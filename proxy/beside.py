@@ -15,7 +15,7 @@ async def beside(
 ) -> Answer:
     """The answer that `asking` gives, once `writing` has ended as well: a model takes longer to its
     first word than that. Raises what either of them raises, always behind the end of `writing`."""
-    written = asyncio.ensure_future(writing)
+    written = asyncio.ensure_future(_after(writing))
     answer, kept = None, False
     try:
         answer = await asking
@@ -28,3 +28,9 @@ async def beside(
             if answer is not None and not kept:
                 answer.close()
     return answer
+
+
+async def _after(writing: Coroutine[None, None, None]) -> None:
+    """`writing`, behind what is ready to run: the question leaves first."""
+    await asyncio.sleep(0)
+    await writing

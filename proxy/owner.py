@@ -60,9 +60,10 @@ class Case:
 
     @property
     def audited(self) -> Mapping[str, object]:
-        """What a row of the audit says of it, with the leg that was asked, if it came so far."""
+        """What a row of the audit says of it now, with the leg that was asked, if it came so
+        far."""
         leg = self.asked or self.leg
-        return {**self.line.fields, "leg": leg} if leg else self.line.fields
+        return {**self.line.fields, "leg": leg} if leg else {**self.line.fields}
 
     def whose(self) -> Whose:
         fields = self.line.fields
@@ -157,19 +158,16 @@ class Owner:
         case.line.know(notice="cloud-while-home-up")
         await self._happened(case, event, (lacks,), goes=True)
 
-    def diversion(self, case: Case, no: Refused) -> Row:
-        """What is written down of a request that goes home instead of to a cloud."""
+    async def diverted(self, case: Case, no: Refused, asked: Mapping[str, object]) -> int:
+        """Write down that a request goes home instead of to a cloud; how often this very one has.
+        It goes home whether or not that can be written, as nothing leaves. `asked`: `audited` of
+        it as it was on its way to the cloud."""
         whose, place = case.whose(), place_of(no.findings)
         places = [each.place for each in no.findings] if place < 0 else []
         digest = self._abouts.event(
             f"diverted {no.code}", whose.client, whose.session, case.conversation, place, *places
         )
-        return audit.diverted(digest, case.audited, no)
-
-    async def diverted(self, case: Case, row: Row) -> int:
-        """Write it down; how often this very request has gone home. It does so whether or not that
-        can be written, as nothing leaves."""
-        whose = case.whose()
+        row = audit.diverted(digest, asked, no)
         try:
             return await self.recorder.keep(row, whose)
         except StateError:

@@ -5,7 +5,7 @@ must not know why something must not leave, nor how home finds its answer.
 """
 
 import time
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeVar
@@ -30,7 +30,6 @@ from proxy.local.home import DOWN, Home
 from proxy.local.spoken import Lost
 from proxy.outgoing import Met, Outgoing, Request, Workshop, look
 from proxy.owner import Case, Owner
-from proxy.recorder import Row
 from proxy.refusals import said
 from proxy.state.base import StateError
 from proxy.watched import watched
@@ -67,13 +66,12 @@ class Stay:
     ) -> Answer:
         """The answer from home. Raises `Refused` where there is none; a cloud is not asked. That it
         goes home is written down meanwhile."""
-        row = self.owner.diversion(self.case, no)
+        diverted = self._diverted(no, self.case.audited)
         self.case.line.goes_home(no, upstream.name)
-        asking = self._instead(upstream, document, dialect, no)
-        return await beside(self._diverted(row, no), asking)
+        return await beside(diverted, self._instead(upstream, document, dialect, no))
 
-    async def _diverted(self, row: Row, no: Refused) -> None:
-        self.case.line.diverted(no, await self.owner.diverted(self.case, row))
+    async def _diverted(self, no: Refused, asked: Mapping[str, object]) -> None:
+        self.case.line.diverted(no, await self.owner.diverted(self.case, no, asked))
 
     async def _instead(
         self, upstream: UpstreamSettings, document: Document, dialect: Dialect, no: Refused
