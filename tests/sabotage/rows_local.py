@@ -51,8 +51,9 @@ ROWS = (
         "proxy/stay.py",
         "scenes/test_home_heard.py::test_a_denied_tool_is_taken_out_of_an_answer_from_home",
         Cut(
-            "return self._watched(await self.hearth.home.answer(asked), document, dialect)",
-            "return await self.hearth.home.answer(asked)",
+            "answer = await beside(holding, self.hearth.home.answer(asked))\n"
+            "        return self._watched(answer, document, dialect)",
+            "return await beside(holding, self.hearth.home.answer(asked))",
         ),
         dialect="openai_chat",
         stream=True,
