@@ -1,4 +1,4 @@
-"""`python -m bench.endurance`: does a node stay up? Some ten minutes; writes its chapter of
+"""`python -m bench.endurance`: does a node stay up? Some twelve minutes; writes its chapter of
 `bench/RESULTS.md`.
 
 Streams beside each other, many more of them, large bodies one after the other, and clients that
