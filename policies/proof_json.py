@@ -71,20 +71,24 @@ def members(body: bytes) -> Members:
 
 def offsets(found: Members, body: bytes) -> list[int] | None:
     """Where each value of these members begins in the object `body`; None unless that is they and
-    nothing else, written in one of the two usual ways."""
-    for comma, colon in ((b",", b":"), (b", ", b": ")):
-        at, before = 1, b""
-        starts: list[int] = []
-        for key, raw in found:
-            head = b'%b"%b"%b' % (before, key.encode(), colon)
-            if not (body.startswith(head, at) and body.startswith(raw, at + len(head))):
-                break
-            starts.append(at + len(head))
-            at, before = starts[-1] + len(raw), comma
-        else:
-            if body[at:] == b"}":
-                return starts
-    return None
+    nothing else, with one blank at most behind each comma and colon."""
+    at = 1
+    starts: list[int] = []
+    for key, raw in found:
+        if starts:
+            if not body.startswith(b",", at):
+                return None
+            at += 1 + body.startswith(b" ", at + 1)
+        name = b'"%b":' % key.encode()
+        if not body.startswith(name, at):
+            return None
+        at += len(name)
+        at += body.startswith(b" ", at)
+        if not body.startswith(raw, at):
+            return None
+        starts.append(at)
+        at += len(raw)
+    return starts if body[at:] == b"}" else None
 
 
 def identical(one: object, two: object) -> bool:

@@ -4,10 +4,10 @@ Owns the proof that every value of the outbound body was screened, framed as cla
 Transom itself, and the one type that the outbound door takes. It shares no code with what it
 checks: own JSON reading, own idea of a frame, no dialect. It must not repair anything.
 
-What was proved once need not be opened again: a mark is the SHA-256 of a client's message and of
+What was opened once need not be opened again: a mark is the SHA-256 of a client's message and of
 what it leaves as, so it fits no other pair, and it counts only while every frame that it stands for
-is claimed, for the same texts, by the request at hand. Of a long history even less is looked at:
-see `proof_beginnings`.
+is claimed, for the same texts, by the request at hand. Most framed messages need not be opened at
+all (`proof_spelled`), and of a long history even less is looked at (`proof_beginnings`).
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -361,17 +361,15 @@ class _Proof:
     ) -> bool:
         """Whether `sent` is the message `came` with frames in it, with the `notice` before it and
         without the thinking to which `ways` lead; False for one of our own."""
+        # SECURITY: how a message is spelled tells what it says only where no key stands twice.
+        if not (ways or notice) and own.is_plain(came) and self.frames.meet_spelled(came, sent):
+            return True
         both = own.digest(b"proved\0" + repr((ways, notice)).encode() + digest, sent)
         mark = self.marks.get(both)
         # SECURITY: a memory may err, so a mark says itself what it is for; and it says that the
         # pair was right under those frames, not that they are the frames of this request.
         if type(mark) is Mark and mark.digest == both and self.frames.meet_again(mark.frames):
             self.notice = "" if notice else self.notice
-            return True
-        first = len(self.frames.met)
-        # SECURITY: how a message is spelled tells what it says only where no key stands twice.
-        if not (ways or notice) and own.is_plain(came) and self.frames.meet_spelled(came, sent):
-            self.made.append(Mark(_TOKEN, both, tuple(self.frames.met[first:])))
             return True
         before, after = pair(came, sent, at) if came else (None, parsed(sent, at))
         if self.values.is_authored(after):
@@ -381,7 +379,7 @@ class _Proof:
                 after, self.notice = untold(after, before, notice), ""
             except ValueError:
                 raise ProofFailed(at) from None
-        placed = self.values.placed
+        first, placed = len(self.frames.met), self.values.placed
         self.values.same(less(before, ways, at), after, at)
         # Where a text of ours was placed, the mark would outlive a change of that text.
         if self.values.placed == placed:

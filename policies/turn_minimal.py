@@ -118,9 +118,11 @@ class Item(Head, gc=False):
 def heads(raw: bytes, key: str) -> Sequence[Head]:
     """Those of the messages in the list that stands under `key`. Raises `ValueError` for what is no
     list of objects."""
-    if key == _ITEMS:
-        return msgspec.json.decode(raw, type=list[Item])
-    return msgspec.json.decode(raw, type=list[Head])
+    return _ALL_ITEMS.decode(raw) if key == _ITEMS else _ALL_HEADS.decode(raw)
+
+
+_ALL_HEADS: Final = msgspec.json.Decoder(list[Head])
+_ALL_ITEMS: Final = msgspec.json.Decoder(list[Item])
 
 
 def leading(found: Sequence[Head]) -> int:

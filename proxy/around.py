@@ -4,17 +4,21 @@ It must not know which headers are credentials: the door has set those apart.
 """
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from hashlib import sha256
 from urllib.parse import parse_qsl, unquote_plus
 
 from policies.conversation import Address, Piece, Strand
 from policies.screening import BETWEEN_PARTS
+from proxy.headers import Headers
 
 
-def pieces(headers: Sequence[tuple[str, str]], path: str, query: str) -> tuple[Piece, ...]:
+@lru_cache(maxsize=64)
+def pieces(headers: Headers, path: str, query: str) -> tuple[Piece, ...]:
     """One piece per header, one for the path with its ids, one for the query if there is one.
 
     A header's name is read too: it leaves as well. The parts of a query are read as one as well.
+    A client says the same with each request; a few are remembered, in memory only.
     """
     found = [_piece(("headers", name), value, name=name) for name, value in headers]
     found.append(_piece(("path",), path, unquote_plus(path)))

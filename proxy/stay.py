@@ -10,6 +10,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeVar
 
+from msgspec import Struct
+
 from policies.conversation import Conversation
 from policies.decision import Decision, Leg
 from policies.happenings import tainted
@@ -45,8 +47,7 @@ class Hearth:
     marks: HomeOnly
 
 
-@dataclass(frozen=True, slots=True)
-class Stay:
+class Stay(Struct, frozen=True, eq=False):
     """One request on its way home."""
 
     config: Config

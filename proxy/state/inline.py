@@ -45,10 +45,10 @@ class Inline:
         committed; None where that could not be done at once, and then nothing has been written."""
         return self._tried(self._transact, work)
 
-    def look(self, work: Callable[[sqlite3.Connection], Result]) -> Result | None:
-        """The result of `work`, which only reads, never None; None where that could not be done at
-        once."""
-        return self._tried(self._looked, work)
+    def bare(self, work: Callable[[sqlite3.Connection], Result]) -> Result | None:
+        """The same for `work` that only reads, or that is a single statement: a transaction of its
+        own as it is, and one round it would cost half as much again."""
+        return self._tried(self._bare, work)
 
     def _tried(
         self,
@@ -81,7 +81,7 @@ class Inline:
             self._connection = self._connect()
         return self._connection
 
-    def _looked(self, work: Callable[[sqlite3.Connection], Result]) -> Result:
+    def _bare(self, work: Callable[[sqlite3.Connection], Result]) -> Result:
         return work(self._open())
 
     def _transact(self, work: Callable[[sqlite3.Connection], Result]) -> Result:

@@ -50,6 +50,11 @@ def select(
     return found, (old_frames, old_notes)
 
 
+def insert_one(connection: sqlite3.Connection, frame: Claim, now: int) -> Claim | None:
+    """Write one row, in a single statement; None, and nothing is written, where there is one."""
+    return frame if _is_first(connection, frame, now) else None
+
+
 def insert(
     connection: sqlite3.Connection,
     frames: Sequence[Claim],
@@ -80,12 +85,17 @@ def _first(
     won: dict[bytes, FrameRow] = {}
     lost: list[bytes] = []
     for digest, row in frames:
-        values = (digest, bytes.fromhex(row.nonce), *_values(row), now)
-        if connection.execute(_CLAIM_FRAME, values).rowcount == 1:
+        if _is_first(connection, (digest, row), now):
             won[digest] = row
         elif digest not in won:
             lost.append(digest)
     return won, lost
+
+
+def _is_first(connection: sqlite3.Connection, frame: Claim, now: int) -> bool:
+    digest, row = frame
+    values = (digest, bytes.fromhex(row.nonce), *_values(row), now)
+    return connection.execute(_CLAIM_FRAME, values).rowcount == 1
 
 
 def touch(connection: sqlite3.Connection, stale: Stale, now: int) -> None:

@@ -18,7 +18,7 @@ def turn(number: int) -> list[dict[str, Any]]:
     result = {
         "type": "tool_result",
         "tool_use_id": call["id"],
-        "content": f"file {number} " + "word " * 40,
+        "content": f"file {number} " + "word " * 240,
     }
     return [
         {"role": "assistant", "content": [call]},
@@ -45,25 +45,25 @@ async def test_a_known_history_is_not_opened_framed_or_proved_again(
     store = FactStore()
     monkeypatch.setattr(ALL["anthropic_messages"], "store", store)
     framed: list[str] = []
-    parsed: list[bytes] = []
-    wrap, pair = framing.wrap_untrusted, proof_json.pair
+    read: list[bytes] = []
+    wrap, plain = framing.wrap_untrusted, proof_json.is_plain
 
     def wrapping(label: str, text: str, **how: Any) -> str:
         framed.append(text)
         return wrap(label, text, **how)
 
-    def parsing(one: bytes, two: bytes) -> tuple[object, object]:
-        parsed.extend((one, two))
-        return pair(one, two)
+    def reading(raw: bytes) -> bool:
+        read.append(raw)
+        return plain(raw)
 
     monkeypatch.setattr(framing, "wrap_untrusted", wrapping)
-    monkeypatch.setattr(proof_json, "pair", parsing)
+    monkeypatch.setattr(proof_json, "is_plain", reading)
     before: list[Any] = []
     async with staged() as stage:
         for number in range(1, 6):
             opened = store.opened
             framed.clear()
-            parsed.clear()
+            read.clear()
             assert (await stage.post(CLAUDE, body(number))).status == 200
             now = sent(stage)
             assert now[: len(before)] == before
@@ -71,7 +71,8 @@ async def test_a_known_history_is_not_opened_framed_or_proved_again(
             if number > 1:
                 assert store.opened == opened + 2
                 assert len(framed) == 1
-                assert sum(b"word" in raw for raw in parsed) == 2
+                # The new result, and the one that was the end of what is known.
+                assert sum(b"word" in raw for raw in read) == 2
 
 
 async def test_a_session_without_a_header_is_told_by_its_conversation() -> None:

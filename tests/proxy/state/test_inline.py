@@ -167,13 +167,13 @@ def test_reading_begins_no_transaction(table: Callable[[], sqlite3.Connection]) 
     with contextlib.closing(table()) as holder:
         holder.execute("BEGIN IMMEDIATE")
         insert(holder)
-        assert inline.look(read) == 0
+        assert inline.bare(read) == 0
         holder.execute("COMMIT")
-        assert inline.look(read) == 1
+        assert inline.bare(read) == 1
         holder.execute("DROP TABLE t")
-    assert inline.look(read) is None
+    assert inline.bare(read) is None
     inline.close()
-    assert inline.look(read) is None
+    assert inline.bare(read) is None
 
 
 async def test_a_small_look_needs_no_thread(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -212,6 +212,22 @@ async def test_a_small_claim_needs_no_thread(path: Path, monkeypatch: pytest.Mon
     with pytest.raises(AssertionError, match="by the thread"):
         await store.claim([(digest(number), ROW) for number in range(FEW + 1)])
     monkeypatch.undo()
+    await store.close()
+
+
+async def test_a_row_that_comes_alone_is_one_statement(path: Path) -> None:
+    """It is written without a transaction round it; where there is one already, that one is told,
+    whoever asks."""
+    store: Any = SqliteStore(path)
+    unhurried(store)
+    await store.claim([(digest(1), ROW)])
+    said: list[str] = []
+    store._inline._connection.set_trace_callback(said.append)
+    assert dict((await store.claim([(digest(2), ROW)])).frames) == {digest(2): ROW}
+    assert [line.split()[0] for line in said] == ["INSERT"]
+    assert dict((await store.claim([(digest(2), OTHER)])).frames) == {digest(2): ROW}
+    found = await store.read([digest(1), digest(2)])
+    assert dict(found.frames) == {digest(1): ROW, digest(2): ROW}
     await store.close()
 
 
