@@ -8,11 +8,10 @@ long to make.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import astuple
 
 from policies.past import Past
@@ -68,7 +67,7 @@ class _Plain(Struct, frozen=True, eq=False):
         return f"{type(self).__name__}({', '.join(shown)})"
 
     def _given(self) -> list[object]:
-        return [None if callable(v) else v for v in astuple(self)]
+        return [None if callable(v) or isinstance(v, Past) else v for v in astuple(self)]
 
 
 class Piece(_Plain, frozen=True, eq=False):
@@ -204,8 +203,7 @@ def _nothing(_: int) -> tuple[()]:
     return ()
 
 
-@dataclass(frozen=True, slots=True)
-class Conversation:
+class Conversation(_Plain, frozen=True, eq=False, dict=True):
     """A request body, read. `turn` is the index of the message at which the current turn starts.
 
     `tools`: names of all tools declared anywhere in the body (a declaration without a name counts
@@ -222,7 +220,7 @@ class Conversation:
     dialect has a place for a text of ours behind results; `notes`: it has one for system text
     there, and the model takes it. `past`: how far this history may be taken as read next time;
     `before`: how far it was read before. `home`: messages of the model that were given at home, by
-    their index; no cloud is shown them. `names`: what was worked out about it, by what for.
+    their index; no cloud is shown them.
     """
 
     dialect: str
@@ -238,8 +236,8 @@ class Conversation:
     unknown: tuple[Address, ...] = ()
     held: tuple[str, ...] = ()
     prompt: tuple[bytes, ...] = ()
-    said: Callable[[int], tuple[bytes, ...]] = field(repr=False, compare=False, default=_nothing)
-    words: Callable[[int], tuple[Strand, ...]] = field(repr=False, compare=False, default=_nothing)
+    said: Callable[[int], tuple[bytes, ...]] = _nothing
+    words: Callable[[int], tuple[Strand, ...]] = _nothing
     reminds: bool = False
     leans: tuple[tuple[str, str], ...] = ()
     notes: bool = False
@@ -247,7 +245,12 @@ class Conversation:
     folded: tuple[Address, ...] = ()
     since: int = 0
     passed: tuple[Unit, ...] = ()
-    past: Past = field(default_factory=Past, repr=False, compare=False)
-    before: Past = field(default_factory=Past, repr=False, compare=False)
+    past: Past = field(default_factory=Past)
+    before: Past = field(default_factory=Past)
     home: frozenset[int] = frozenset()
-    names: dict[object, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    @property
+    def names(self) -> dict[object, Any]:
+        """What was worked out about it, by what for. One that is made from another has its own."""
+        names: dict[object, Any] = self.__dict__.setdefault("names", {})
+        return names

@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
+from msgspec import structs
+
 from policies.conversation import Address, Conversation, Piece, Strand, Unit
 from policies.cut import OPEN, Cut, Window
 from policies.decision import Refusal
@@ -102,7 +104,7 @@ def remaining(conversation: Conversation, cut: Cut) -> Conversation:
         return whole not in gone and not any(address[: len(way)] == way for way in ways)
 
     leaning = tuple((way, pair) for way, pair in conversation.leaning if left(way))
-    return replace(
+    return structs.replace(
         conversation,
         pieces=tuple(_pieces(conversation.pieces, gone, out, digests)),
         opaque=tuple(filter(left, conversation.opaque)),

@@ -20,7 +20,7 @@ _LENGTHS = [size.to_bytes(8, "big") for size in range(_MANY)]
 _PERSON = b"transom-identity"
 _ASIDE = frozenset({"system", "developer"})
 
-_Standing = Counter[tuple[str, Address, bytes]]
+_Standing = dict[tuple[str, Address, bytes], int]
 _Ids = tuple[dict[int, bytes], _Standing]
 
 
@@ -67,8 +67,7 @@ def unit_ids(
     common = (key, client, conversation.dialect)
 
     def extended(old: _Ids | None, start: int, stop: int) -> _Ids:
-        seen = _passed(conversation) if old is None else Counter(old[1])
-        ids = {} if old is None else dict(old[0])
+        ids, seen = ({}, _passed(conversation)) if old is None else (dict(old[0]), dict(old[1]))
         for number in range(start, stop):
             unit = units[number]
             ids[number] = _unit_id(common, unit, _standing(unit, seen))
@@ -77,8 +76,9 @@ def unit_ids(
     def extend(old: _Ids | None, start: Past, stop: Past) -> _Ids:
         return extended(old, start.units, stop.units)
 
-    known = settled(conversation, ("units", key, client), extend)
-    ids = extended(known, conversation.past.units, len(units))[0]
+    past = conversation.past.units
+    known = settled(conversation, ("units", key, client), extend) if past else None
+    ids = extended(known, past, len(units))[0]
     return ids if wanted is None else {number: ids[number] for number in wanted}
 
 
@@ -151,8 +151,10 @@ def _contents(
 
 def _passed(conversation: Conversation) -> _Standing:
     """Units without a call id that are cut away: they stand before all others."""
-    passed = (unit for unit in conversation.passed if not unit.call)
-    return Counter((unit.tool, unit.inner, _text(unit)) for unit in passed)
+    seen: _Standing = {}
+    for unit in conversation.passed:
+        _standing(unit, seen)
+    return seen
 
 
 def _standing(unit: Unit, seen: _Standing) -> int:
@@ -160,8 +162,9 @@ def _standing(unit: Unit, seen: _Standing) -> int:
     if unit.call:
         return 0
     same = unit.tool, unit.inner, _text(unit)
-    seen[same] += 1
-    return seen[same] - 1
+    before = seen.get(same, 0)
+    seen[same] = before + 1
+    return before
 
 
 def _unit_id(common: tuple[bytes, str, str], unit: Unit, standing: int) -> bytes:

@@ -202,6 +202,8 @@ class Ledger:
 
     def _sure(self, client: str, conversation: Conversation, keys: Keys) -> _Sure:
         """The rows of the conversation's past, where memory held all of them lately."""
+        if not conversation.past.units:
+            return _UNSURE
         since, about = self._since(), (self._about, client)
 
         def extend(old: _Sure | None, start: Past, stop: Past) -> _Sure:
@@ -235,12 +237,10 @@ class Ledger:
         envelope = _pins(hit[0]).envelope if hit is not None and isinstance(hit[0], str) else None
         if envelope is None or not envelope.enabled:
             return frozenset()
-        return frozenset(
-            keys.units[number]
-            for number in range(sure, len(conversation.units))
-            if not (unit := conversation.units[number]).answered
-            and trust_of(unit.source, envelope.tools) is not Trust.OPERATOR
-        )
+        rules, fresh = envelope.tools, [*enumerate(conversation.units[sure:], sure)]
+        if rules:
+            fresh = [(n, u) for n, u in fresh if trust_of(u.source, rules) is not Trust.OPERATOR]
+        return frozenset([keys.units[n] for n, unit in fresh if not unit.answered])
 
     async def _followed(self, keys: Keys, rows: Mapping[int, FrameRow]) -> Mapping[int, str]:
         """Names of notes by the unit beside which they are remembered, whose row tells of them."""

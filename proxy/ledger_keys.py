@@ -5,6 +5,7 @@ must not know a store.
 """
 
 from collections.abc import Mapping
+from functools import partial
 from hashlib import sha256
 
 from msgspec import Struct, field
@@ -79,8 +80,19 @@ def keys_of(
 
 
 def _turns(key: bytes, client: str, conversation: Conversation, known: Known | None) -> Turns:
+    """Of the conversation, worked out once for a request."""
+    about = (_turns, key, client)
+    turns: Turns | None = conversation.names.get(about)
+    if turns is None:
+        found = _named if known is None else partial(_remembered, known)
+        turns = conversation.names[about] = found(key, client, conversation)
+        conversation.names[key, client] = turns[0]
+    return turns
+
+
+def _remembered(known: Known, key: bytes, client: str, conversation: Conversation) -> Turns:
     stop = next((run.stop for run in conversation.runs if run.start == conversation.turn), 0)
-    if known is None or not stop:
+    if not stop:
         return _named(key, client, conversation)
     # No turn begins behind the newest one, and what follows changes no name before it.
     said = sha256(b"".join([message.digest for message in conversation.messages[:stop]])).digest()
@@ -88,7 +100,6 @@ def _turns(key: bytes, client: str, conversation: Conversation, known: Known | N
     if (turns := known.get(about)) is None:
         turns = _named(key, client, conversation)
         known.put(about, turns, 1)
-    conversation.names[key, client] = turns[0]
     return turns
 
 

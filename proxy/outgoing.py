@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from policies.authored import AUTHORED, LEFT_OUT
 from policies.conversation import Conversation, Piece
@@ -178,7 +178,7 @@ class Workshop:
         conversation = await self.apart.run(size, self._seen, request, document)
         if request.met is not None:
             home = await request.met(conversation)
-            conversation = replace(conversation, home=home) if home else conversation
+            conversation = structs.replace(conversation, home=home) if home else conversation
         policies = self._policies(request)
         ledger = Recollection(
             self.ledger, policies, request.leg, request.client, self.plans, request.route

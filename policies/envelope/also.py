@@ -6,8 +6,9 @@ before the next opening one, and one that is never closed goes on to the end.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from fnmatch import fnmatchcase
+
+from msgspec.structs import replace
 
 from policies.conversation import Conversation, Unit
 from policies.past import Past

@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import partial
 
 import pytest
+from msgspec import structs
 
 from policies import decide as deciding
 from policies.conversation import Conversation, Piece, Strand, Unit
@@ -188,7 +189,7 @@ def test_a_body_is_looked_into_unless_nobody_asks(leg: Leg, frames: bool, limits
 @pytest.mark.parametrize("setting", ["allow", "home"])
 def test_content_without_text_stays_home_where_that_is_set(setting: str) -> None:
     """A picture or a document leaves unless the owner wants to have read everything."""
-    seen = replace(conversation("fine"), opaque=(("messages", 0, "content", 1),))
+    seen = structs.replace(conversation("fine"), opaque=(("messages", 0, "content", 1),))
     made = decide(
         seen,
         watch=Watch(SCREEN, frozenset()),
@@ -302,7 +303,7 @@ def test_what_cannot_be_shown_to_be_minimal_does_not_leave() -> None:
     whole = conversation("words")
     no = Refusal("not-minimal")
     assert shown(no, whole).refusal is no
-    leaning = replace(
+    leaning = structs.replace(
         whole, held=("previous_response_id",), leans=(("previous_response_id", "r1"),)
     )
     made = shown(Shown(Cut(Window("strict"), 0), None, leaning), leaning)

@@ -1,8 +1,7 @@
 """What there is to count in a request."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from policies.conversation import Conversation, Form, Half, Message, Origin, ToolCall, Unit
 from policies.cut import Cut, Window

@@ -138,7 +138,7 @@ def test_nothing_is_said_where_a_summary_is_asked_for() -> None:
     loop = seen("openai_responses", letters("a" * 9))
     last = structs.replace(loop.messages[-1], role="compaction_trigger")
     assert judge(loop, DEFAULT) is not None
-    assert judge(replace(loop, messages=(*loop.messages, last)), DEFAULT) is None
+    assert judge(structs.replace(loop, messages=(*loop.messages, last)), DEFAULT) is None
 
 
 def test_exempt_tools_are_bound_by_rounds_and_bytes_alone() -> None:

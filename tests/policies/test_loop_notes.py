@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from policies.authored import LOOP_NOTE, NOTES, TURN_NOTE
 from policies.conversation import Conversation
@@ -34,7 +35,7 @@ def test_only_a_soft_bound_brings_one(level: Level) -> None:
     """Nor does nothing, nor a model that takes none, nor results that nobody remembers."""
     assert new_note(talk(), replace(SOFT, level=level), (), frames(4)) is None
     assert new_note(talk(), None, (), frames(4)) is None
-    assert new_note(replace(talk(), notes=False), SOFT, (), frames(4)) is None
+    assert new_note(structs.replace(talk(), notes=False), SOFT, (), frames(4)) is None
     assert new_note(talk(), SOFT, (), []) is None
     assert new_note(talk(), SOFT, (), frames(3)) is None
     assert new_note(talk(), SOFT, (), frames(4, known=True)) is None
@@ -46,7 +47,7 @@ def test_a_turn_gets_each_text_once() -> None:
     there = Note(2, 6, LOOP_NOTE, known=True)
     assert new_note(talk(), SOFT, (there,), frames(4)) is None
     assert new_note(talk(), replace(SOFT, code="turn-limit"), (there,), frames(4)) is not None
-    assert new_note(replace(talk(), turn=7), SOFT, (there,), frames(4)) is not None
+    assert new_note(structs.replace(talk(), turn=7), SOFT, (there,), frames(4)) is not None
 
 
 def test_notes_stand_where_they_stood() -> None:
@@ -56,7 +57,7 @@ def test_notes_stand_where_they_stood() -> None:
         Note(1, 4, LOOP_NOTE, known=True),
         Note(4, 10, TURN_NOTE, known=True),
     )
-    assert known_notes(replace(talk(), notes=False), remembered) == ()
+    assert known_notes(structs.replace(talk(), notes=False), remembered) == ()
     assert known_notes(talk(), Remembered({})) == ()
 
 

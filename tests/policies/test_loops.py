@@ -1,12 +1,12 @@
 """Rounds and their counts, read from bodies of all dialects."""
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from policies.conversation import Conversation, ToolCall
 from policies.loops import polls, reads, repeats, rounds_of, same_result, signature

@@ -1,7 +1,5 @@
 """The plan: which messages, parts and members of earlier turns do not leave."""
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -104,12 +102,12 @@ def test_pairs_without_ids_are_told_by_their_place() -> None:
         structs.replace(m, halves=tuple(structs.replace(half, call="") for half in m.halves))
         for m in seen.messages
     ]
-    found = plan(replace(seen, messages=tuple(bare)), ELIDE)
+    found = plan(structs.replace(seen, messages=tuple(bare)), ELIDE)
     assert found is not None
     assert {*found.emptied} == {1, 2}
     uneven = structs.replace(bare[1], calls=bare[1].calls * 2)
     bare[1] = uneven
-    assert plan(replace(seen, messages=tuple(bare)), ELIDE).gone == {1, 2}  # type: ignore[union-attr]
+    assert plan(structs.replace(seen, messages=tuple(bare)), ELIDE).gone == {1, 2}  # type: ignore[union-attr]
 
 
 def test_several_calls_in_one_member_go_and_stay_one_by_one() -> None:
@@ -122,7 +120,7 @@ def test_several_calls_in_one_member_go_and_stay_one_by_one() -> None:
     second = structs.replace(first, call="lost", way=("calls", 1), emptied=("calls", 1, "given"))
     message = structs.replace(seen.messages[1], beside=(("calls",),), halves=(first, second))
     messages = (seen.messages[0], message, *seen.messages[2:])
-    found = plan(replace(seen, messages=messages), ELIDE)
+    found = plan(structs.replace(seen, messages=messages), ELIDE)
     assert found is not None
     assert found.trimmed == {1: (("messages", 1, "calls", 1),)}
     assert found.emptied[1] == ((("messages", 1, "calls", 0, "given"), Form.OBJECT),)
@@ -133,7 +131,9 @@ def test_what_is_exchanged_is_not_left_out_besides() -> None:
     seen = history("uCrau")
     inside = (*WORDS, "content", 3)
     message = structs.replace(seen.messages[2], beside=(WORDS, inside))
-    found = plan(replace(seen, messages=(*seen.messages[:2], message, *seen.messages[3:])), ELIDE)
+    found = plan(
+        structs.replace(seen, messages=(*seen.messages[:2], message, *seen.messages[3:])), ELIDE
+    )
     assert found is not None
     assert not found.trimmed
 
@@ -150,7 +150,7 @@ def test_the_model_does_not_come_first_where_what_let_it_does_not_leave() -> Non
     seen = history("auau")
     first, *rest = seen.messages
     led = structs.replace(first, texts=(OTHER,), beside=(WORDS,))
-    found = plan(replace(seen, messages=(led, *rest)), DIALOGUE)
+    found = plan(structs.replace(seen, messages=(led, *rest)), DIALOGUE)
     assert found is not None
     assert (found.gone, found.trimmed) == ({0}, {})
     assert cut("auau", DIALOGUE).gone == frozenset()
@@ -160,12 +160,12 @@ def test_texts_with_words_of_others_in_them_go() -> None:
     """A text in which a span is marked as others' is none of the operator's in a later turn."""
     seen = history("uauau")
     span = Unit(("messages", 2, *WORDS, "text"), "a file", "tool:", message=2, span=(0, 3))
-    assert plan(replace(seen, units=(span,)), DIALOGUE).gone == {2}  # type: ignore[union-attr]
+    assert plan(structs.replace(seen, units=(span,)), DIALOGUE).gone == {2}  # type: ignore[union-attr]
     for other in (
         structs.replace(span, message=4),
         structs.replace(span, address=("messages", 2, "name")),
     ):
-        assert plan(replace(seen, units=(other,)), DIALOGUE) == plan(seen, DIALOGUE)
+        assert plan(structs.replace(seen, units=(other,)), DIALOGUE) == plan(seen, DIALOGUE)
 
 
 def test_what_may_only_stand_between_cannot_always_stand() -> None:
@@ -187,7 +187,9 @@ def test_names_are_those_of_results_that_do_not_leave() -> None:
     """In order, each once, from the call where the result has none."""
     seen = history("uCrCrCrauCr", calls=("b", "a", "b", "c"))
     assert names_of(seen, plan(seen, STRICT)) == ("b", "a")  # type: ignore[arg-type]
-    mute = replace(seen, messages=tuple(structs.replace(m, calls=()) for m in seen.messages))
+    mute = structs.replace(
+        seen, messages=tuple(structs.replace(m, calls=()) for m in seen.messages)
+    )
     assert names_of(mute, plan(mute, STRICT)) == ("b", "a")  # type: ignore[arg-type]
     elided = history("uCrau")
     assert names_of(elided, plan(elided, ELIDE)) == ()  # type: ignore[arg-type]
@@ -207,7 +209,7 @@ def test_cut_moves_only_at_a_turn(before: str, within: str) -> None:
 
 
 def from_home(letters: str, window: Window, *home: int) -> Cut:
-    found = plan(replace(history(letters), home=frozenset(home)), window)
+    found = plan(structs.replace(history(letters), home=frozenset(home)), window)
     assert found is not None
     return found
 
@@ -231,12 +233,12 @@ def test_calls_that_were_made_at_home_do_not_stay_emptied() -> None:
     found = from_home("ucrCrau", ELIDE, 3)
     assert found.emptied.keys() == {1, 2}
     assert found.gone == {3, 4}
-    seen = replace(history("ucCrrau"), home=frozenset({2}))
+    seen = structs.replace(history("ucCrrau"), home=frozenset({2}))
     halves = [
         structs.replace(m, halves=tuple(structs.replace(h, call="") for h in m.halves))
         for m in seen.messages
     ]
-    unnamed = plan(replace(seen, messages=tuple(halves)), ELIDE)
+    unnamed = plan(structs.replace(seen, messages=tuple(halves)), ELIDE)
     assert unnamed is not None
     assert not unnamed.emptied
     assert unnamed.gone == {2, 3, 4}

@@ -1,6 +1,6 @@
 """What is known of a beginning is carried over, and nothing of it is changed."""
 
-import dataclasses
+from msgspec import structs
 
 from policies.conversation import Conversation, Unit
 from policies.past import NONE, Past, settled, texts_of
@@ -44,9 +44,9 @@ def test_the_texts_of_units_are_carried_over() -> None:
     units = tuple(Unit(("messages", n), text, "tool:read") for n, text in enumerate("abcd"))
     first, second = Past(1, units=1), Past(3, units=3)
     for past, before in ((first, NONE), (second, first)):
-        seen = dataclasses.replace(talk(past, before), units=units)
+        seen = structs.replace(talk(past, before), units=units)
         assert texts_of(seen) == {0: "a", 1: "b", 2: "c", 3: "d"}
-    others = dataclasses.replace(talk(second, first), units=(*units[:3], units[0]))
+    others = structs.replace(talk(second, first), units=(*units[:3], units[0]))
     assert texts_of(others) == {0: "a", 1: "b", 2: "c", 3: "a"}
     assert texts_of(talk(Past(), NONE)) == {}
 

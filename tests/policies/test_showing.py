@@ -59,7 +59,7 @@ def test_a_message_of_which_something_goes_is_another_piece() -> None:
 
 def test_units_state_and_places_of_what_is_cut_are_not_there() -> None:
     """Nothing of it is framed, leans on an upstream, or is told."""
-    seen = replace(
+    seen = structs.replace(
         history("uCrauCr"),
         opaque=(("messages", 2, "content", 0), ("messages", 6, "content", 0)),
         unknown=(("messages", 1, "content", 0, "x"), ("model",)),
@@ -104,7 +104,7 @@ def test_nothing_is_told_where_nothing_goes() -> None:
 
 def test_a_plain_chat_has_no_window_to_remember() -> None:
     """Where nothing is cut and no turn takes several requests there is nothing to note."""
-    plain = replace(history("uau"), tools=())
+    plain = structs.replace(history("uau"), tools=())
     found = show(plain, None, DIALOGUE)
     assert isinstance(found, Shown)
     assert found.window is None
@@ -115,11 +115,11 @@ def test_a_notice_that_has_to_be_a_head_is_there() -> None:
     """Strict and elided, a pair may not come first."""
     small = history("uCrau")
     pieces = tuple(structs.replace(piece, size=1) for piece in small.pieces)
-    found = show(replace(small, pieces=pieces), None, Minimality("strict", "elide"))
+    found = show(structs.replace(small, pieces=pieces), None, Minimality("strict", "elide"))
     assert isinstance(found, Shown)
     assert found.window is not None
     assert found.window.notice
-    assert show(replace(small, pieces=pieces), None, STRICT).window.notice == ""  # type: ignore[union-attr]
+    assert show(structs.replace(small, pieces=pieces), None, STRICT).window.notice == ""  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ def test_a_long_piece_of_few_letters_is_within_the_cap() -> None:
     seen = history("u")
     piece = Piece(("messages", 0), b"x", lambda: (Strand(("messages", 0), "ä" * 9),), 90)
     assert isinstance(
-        show(replace(seen, pieces=(piece,)), None, Minimality(max_outbound_chars=9)), Shown
+        show(structs.replace(seen, pieces=(piece,)), None, Minimality(max_outbound_chars=9)), Shown
     )
 
 
@@ -191,7 +191,7 @@ def test_what_cannot_be_cut_does_not_leave() -> None:
     assert show(history("ubau"), None, STRICT) == Refusal(
         "not-minimal", facts={"reason": UNDIVIDED}
     )
-    folded = replace(history(""), folded=(("context",),))
+    folded = structs.replace(history(""), folded=(("context",),))
     assert show(folded, None, DIALOGUE) == Refusal("not-minimal", facts={"reason": FOLDED})
     assert isinstance(show(folded, None, Minimality("off")), Shown)
     few = replace(STRICT, max_outbound_chars=1)
@@ -200,7 +200,7 @@ def test_what_cannot_be_cut_does_not_leave() -> None:
 
 def test_state_that_an_upstream_holds_is_not_minimal() -> None:
     """Whoever vouches for it: nobody here can say what it is."""
-    seen = replace(history("u"), held=("previous_response_id",))
+    seen = structs.replace(history("u"), held=("previous_response_id",))
     assert leans(seen, OPEN) is None
     assert leans(history("u"), Window("strict")) is None
     no = leans(seen, Window("dialogue"))
@@ -216,7 +216,7 @@ def test_remaining_of_an_open_window_is_everything() -> None:
 
 def test_what_home_has_said_does_not_remain() -> None:
     """No piece and no unit of it is left, and it is told apart from the same history elsewhere."""
-    seen = replace(history("uauCrau"), home=frozenset({1, 3, 5}))
+    seen = structs.replace(history("uauCrau"), home=frozenset({1, 3, 5}))
     found = show(seen, None, DIALOGUE)
     assert isinstance(found, Shown)
     assert found.cut.home == {1, 5}
@@ -239,6 +239,6 @@ def test_what_cannot_be_left_out_keeps_all_at_home(
     letters: str, settings: Minimality, home: int
 ) -> None:
     """Where everything is shown, where the turn goes on from it, where others need it."""
-    found = show(replace(history(letters), home=frozenset({home})), None, settings)
+    found = show(structs.replace(history(letters), home=frozenset({home})), None, settings)
     assert found == Refusal("home-only")
     assert isinstance(show(history(letters), None, settings), Shown)

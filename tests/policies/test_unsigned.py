@@ -1,6 +1,6 @@
 """What no vendor has signed is left out, and nothing else."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from policies.conversation import Conversation, Message, Origin
 from policies.unsigned import left_out

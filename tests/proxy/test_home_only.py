@@ -1,9 +1,9 @@
 """What is remembered of answers from home, and how a conversation is told that holds one."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from policies.conversation import Piece
 from proxy.apart import Apart

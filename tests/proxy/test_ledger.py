@@ -272,7 +272,7 @@ async def test_the_memory_in_front_is_bounded_and_keeps_what_is_used() -> None:
     await ledger.claim("laptop", turns[2], framed([row(2)]))
     for number in (0, 2, 1):
         read = structs.replace(turns[number].units[0], answered=True)
-        turn = dataclasses.replace(turns[number], units=(read,))
+        turn = structs.replace(turns[number], units=(read,))
         assert (await ledger.recall("laptop", turn)).rows == {0: row(number)}
     assert store.reads == [(1, 0)]
 
@@ -363,7 +363,7 @@ async def test_a_new_beginning_within_a_turn_is_found_again() -> None:
     ledger = Ledger(MemoryStore(), KEY)
     assert (await ledger.claim("laptop", TALK, Decision(Leg.CLOUD, anew=True))).agreed
     assert (await ledger.recall("laptop", TALK)).anew == (6,)
-    merged = dataclasses.replace(TALK, units=TALK.units[:1])
+    merged = structs.replace(TALK, units=TALK.units[:1])
     assert (await ledger.recall("laptop", merged)).anew == (6,)
 
 
@@ -376,7 +376,7 @@ async def test_placed_texts_stand_beside_their_unit() -> None:
     assert (await ledger.recall("laptop", TALK)).placed == {1: "[operator] on"}
     other = (dataclasses.replace(placed[0], text="[operator] off"),)
     assert not (await ledger.claim("laptop", TALK, structs.replace(decision, placed=other))).agreed
-    elsewhere = dataclasses.replace(TALK, said=((b"other",), *SAID[1:]).__getitem__)
+    elsewhere = structs.replace(TALK, said=((b"other",), *SAID[1:]).__getitem__)
     assert (await ledger.recall("laptop", elsewhere)).placed == {}
 
 
@@ -384,7 +384,7 @@ async def test_a_plain_chat_needs_no_read() -> None:
     """Without tools and results nothing was ever noted of its turns, so nothing is asked for."""
     store = Watched()
     ledger = Ledger(store, KEY)
-    chat = dataclasses.replace(TALK, units=(), tools=())
+    chat = structs.replace(TALK, units=(), tools=())
     await ledger.recall("laptop", chat)
     await ledger.claim("laptop", chat, Decision(Leg.CLOUD, pins=Pins(Envelope())))
     for _ in range(3):
@@ -418,7 +418,7 @@ def grown(units: int, past: Past, before: Past) -> Conversation:
         structs.replace(UNIT, call=f"call_{n}", message=n, answered=n < units - 1)
         for n in range(units)
     ]
-    return dataclasses.replace(conversation(*many), past=past, before=before)
+    return structs.replace(conversation(*many), past=past, before=before)
 
 
 async def test_what_is_sure_of_a_history_is_what_the_store_says() -> None:

@@ -3,7 +3,6 @@
 import io
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 
 import pytest
 from msgspec import structs
@@ -135,7 +134,7 @@ async def test_what_has_no_session_or_asks_nothing_is_not_counted(store: Shaky) 
     owner = Owner(store, store.key)
     nameless = case()
     nameless.line.fields.pop("session")
-    for each in (nameless, case(talk=None), case(talk=replace(TALK, messages=()))):
+    for each in (nameless, case(talk=None), case(talk=structs.replace(TALK, messages=()))):
         await owner.pace(each, Config())
     assert store.takes == 0
 
@@ -153,7 +152,7 @@ async def test_the_words_of_a_rate_are_plain(store: Shaky) -> None:
     owner = Owner(store, store.key)
     config = Config(requests=(Rate(1, 30.0), Rate(1, 30.0)))
     await owner.pace(case(), config)
-    other = replace(TALK, messages=(structs.replace(MESSAGES[0], digest=b"1"),))
+    other = structs.replace(TALK, messages=(structs.replace(MESSAGES[0], digest=b"1"),))
     with pytest.raises(Refused) as refused:
         await owner.pace(case(talk=other), config)
     assert refused.value.facts == {"rate": "more than 1 in 30 seconds", "retry_after": "30"}

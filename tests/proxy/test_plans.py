@@ -1,6 +1,6 @@
 """Plans of cuts are remembered for the very same history, and for nothing else."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from policies.conversation import Unit
 from policies.cut import Window

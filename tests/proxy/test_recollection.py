@@ -1,7 +1,5 @@
 """The two steps at the ledger, round the decision."""
 
-import dataclasses
-
 import pytest
 from msgspec import structs
 
@@ -63,14 +61,14 @@ async def test_spans_are_marked_as_they_were_when_the_conversation_began() -> No
     await files.claim(TALK, Decision(Leg.CLOUD, pins=Pins(FILES.envelope)))
     assert [unit.text for unit in (await plain.recall(TALK)).seen.units] == ["a file"]
     asked = (structs.replace(TALK.messages[0], digest=b"2"), *TALK.messages[1:])
-    later = dataclasses.replace(TALK, messages=asked, said=lambda index: (b"2",))
+    later = structs.replace(TALK, messages=asked, said=lambda index: (b"2",))
     await plain.claim(later, Decision(Leg.CLOUD, pins=Pins(Envelope())))
     assert (await files.recall(later)).seen.units == ()
 
 
 async def test_what_has_no_messages_is_not_looked_up() -> None:
     """Embeddings and the like leave nothing to remember."""
-    nothing = dataclasses.replace(TALK, messages=(), runs=())
+    nothing = structs.replace(TALK, messages=(), runs=())
     ask = Recollection(Ledger(Broken(), KEY), FILES, Leg.CLOUD, "laptop")
     recalled = await ask.recall(nothing)
     assert (recalled.seen, recalled.remembered) == (nothing, NOTHING)

@@ -1,7 +1,6 @@
 """Which answers are listened to and searched, and which go on as they are."""
 
 from collections.abc import AsyncIterator
-from dataclasses import replace
 
 import pytest
 from msgspec import structs
@@ -75,5 +74,5 @@ async def test_what_is_no_answer_of_a_model_goes_on_as_it_is(
 
 async def test_where_tools_may_be_declared_elsewhere_none_is_taken_out() -> None:
     """It is listened to all the same."""
-    got = handed_on(answer(), replace(TALK, held=("conversation",)), DROPPING)
+    got = handed_on(answer(), structs.replace(TALK, held=("conversation",)), DROPPING)
     assert (len(got.observers), len(got.filters)) == (2, 1)

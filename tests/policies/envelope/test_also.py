@@ -1,8 +1,7 @@
 """Marked spans in the words of users."""
 
-import dataclasses
-
 import pytest
+from msgspec import structs
 
 from policies.envelope.also import marked, spans
 from policies.settings import Also
@@ -60,5 +59,5 @@ def test_what_a_model_has_read_is_answered() -> None:
     words = {0: "<file>a</file>"}
     assert [u.answered for u in marked(talk("ua", said=words), "claude", (FILE,)).units] == [True]
     assert [u.answered for u in marked(talk("u", said=words), "claude", (FILE,)).units] == [False]
-    odd = dataclasses.replace(talk("u", said=words), runs=())
+    odd = structs.replace(talk("u", said=words), runs=())
     assert [u.answered for u in marked(odd, "claude", (FILE,)).units] == [False]

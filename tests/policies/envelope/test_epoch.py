@@ -145,7 +145,7 @@ CUT = Window("dialogue", notice="told")
 
 
 def cut(shape: str, since: int) -> Conversation:
-    return replace(talk(shape), since=since)
+    return structs.replace(talk(shape), since=since)
 
 
 def test_a_cut_view_never_waits_for_the_operator() -> None:

@@ -93,7 +93,10 @@ def test_rules_of_a_tool_are_written_into_its_rows() -> None:
     )
     pins = Pins(Envelope(tools=rules))
     plan = plan_frames(
-        replace(seen, units=(mail, short, other)), Remembered({}), pins, drawing("n1", "n2", "n3")
+        structs.replace(seen, units=(mail, short, other)),
+        Remembered({}),
+        pins,
+        drawing("n1", "n2", "n3"),
     )
     assert [(f.row.field, f.row.kept, f.row.encode) for f in plan.frames] == [
         ("mail", 4, "json"),

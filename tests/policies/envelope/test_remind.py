@@ -1,6 +1,6 @@
 """Where the operator's request is repeated."""
 
-import dataclasses
+from msgspec import structs
 
 from policies.conversation import Strand
 from policies.decision import Placed, Remembered
@@ -13,7 +13,7 @@ from tests.policies.envelope.talks import talk
 def test_the_request_stands_behind_the_newest_results() -> None:
     """The words of the current turn, labelled, behind the last result of the run."""
     seen = talk("uaruarr", said={0: "First.", 3: "Second."}, reminds=True)
-    assert reminders(dataclasses.replace(seen, turn=0), Remembered({}), "request") == (
+    assert reminders(structs.replace(seen, turn=0), Remembered({}), "request") == (
         Placed(6, "[operator] First.", 2, ("messages", 0, "content"), known=False),
     )
 
@@ -24,7 +24,7 @@ def test_it_is_off_by_default_and_where_there_is_no_place() -> None:
     assert reminders(seen, Remembered({}), "off") == ()
     assert reminders(talk("uar"), Remembered({}), "request") == ()
     assert reminders(talk("uau", reminds=True), Remembered({}), "request") == ()
-    assert reminders(dataclasses.replace(seen, units=()), Remembered({}), "request") == ()
+    assert reminders(structs.replace(seen, units=()), Remembered({}), "request") == ()
 
 
 def test_what_stood_once_stands_for_ever() -> None:
@@ -63,10 +63,10 @@ def test_marked_spans_are_not_repeated() -> None:
 def test_the_newest_words_that_say_something_are_the_request() -> None:
     """Of several parts the last; blank ones say nothing; where nobody says anything, none."""
     said = (Strand(("a",), "First."), Strand(("b",), "Second."), Strand(("c",), " \n"))
-    seen = dataclasses.replace(talk("uar", reminds=True), words=lambda at: said if at == 0 else ())
+    seen = structs.replace(talk("uar", reminds=True), words=lambda at: said if at == 0 else ())
     (placed,) = reminders(seen, Remembered({}), "request")
     assert (placed.text, placed.quotes) == ("[operator] Second.", ("b",))
-    mute = dataclasses.replace(seen, words=lambda at: ())
+    mute = structs.replace(seen, words=lambda at: ())
     assert reminders(mute, Remembered({}), "request") == ()
 
 

@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from policies.authored import AUTHORED, FORMS, LEFT_OUT, POLICY_TEXT
 from policies.conversation import Address, Unit
