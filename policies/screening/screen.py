@@ -66,9 +66,6 @@ def shipped() -> Shipped:
     return compiled()
 
 
-Suspect = tuple[Strand, bytes, Signs]
-
-
 @dataclass(frozen=True, slots=True)
 class Screen:
     """Compiled rules and deny corpus: immutable, to be used from any number of threads.
@@ -117,8 +114,13 @@ class Screen:
         piece = tuple(strands)
         fields = Fields(piece)
         found: list[Finding] = []
-        alone = piece if suspects is None else [piece[n] for n in sorted(suspects - {ACROSS})]
-        for strand, data, signs in self._suspects(alone, fields):
+        known = None if suspects is None else [piece[n] for n in sorted(suspects - {ACROSS})]
+        for strand in self._odd(piece) if known is None else known:
+            data = strand.text.encode(errors="replace")
+            if (signs := self._sighted(data)) is None:
+                if not fields.media(strand):
+                    continue
+                signs = self.tools.sentry.look(data)
             at = place_of_key(strand.address) if strand.is_key else place(strand.address)
             kinds = self._kinds_of(strand, data, signs, fields)
             found += [Finding(kind, at, family) for kind, family in sorted(kinds)]
@@ -148,34 +150,27 @@ class Screen:
         at = place(after[0].address[:2]) if after else ""
         return tuple(Finding(kind, at, family) for kind, family in sorted(kinds))
 
-    def _suspects(self, piece: Sequence[Strand], fields: Fields) -> Iterator[Suspect]:
-        """Strings that are not clean at first sight, in any order."""
+    def _odd(self, piece: Sequence[Strand]) -> Iterator[Strand]:
+        """Strings that have to be looked at by themselves, in any order: short ones are looked at
+        together first."""
         batch: list[Strand] = []
         size = 0
         for strand in piece:
             length = len(strand.text)
             if length > _SMALL or (strand.address and strand.address[-1] == "data"):
-                data = strand.text.encode(errors="replace")
-                signs = self._sighted(data)
-                if signs is not None or fields.media(strand):
-                    yield strand, data, signs or self.tools.sentry.look(data)
+                yield strand
                 continue
             if length >= SHORTEST:
                 batch.append(strand)
                 size += length
             if size > _BATCH:
-                yield from self._suspects_of(batch)
+                yield from self._odd_of(batch)
                 batch, size = [], 0
-        yield from self._suspects_of(batch)
+        yield from self._odd_of(batch)
 
-    def _suspects_of(self, batch: Sequence[Strand]) -> Iterator[Suspect]:
+    def _odd_of(self, batch: Sequence[Strand]) -> Sequence[Strand]:
         text = APART.join([strand.text for strand in batch])
-        if self._sighted(text.encode(errors="replace")) is not None:
-            for strand in batch:
-                data = strand.text.encode(errors="replace")
-                signs = self._sighted(data)
-                if signs is not None:
-                    yield strand, data, signs
+        return () if self._sighted(text.encode(errors="replace")) is None else batch
 
     def _sighted(self, data: bytes) -> Signs | None:
         """What the tests see in `data`, if it calls for a reading."""

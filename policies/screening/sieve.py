@@ -10,12 +10,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import accumulate
+from typing import TypeAlias
 
 import re2
 
 from policies.screening.corpus import SQUEEZED, Corpus
 from policies.screening.engine import linear
-from policies.screening.signs import AFTER, ALONE, FIRST, JOINT, Sentry, Signs
+from policies.screening.signs import AFTER, FIRST, JOINT, Sentry
 from policies.screening.views import unescaped
 from policies.screening.words import SHORTEST_FAR_RUN, SHORTEST_RUN, Words
 from policies.screening.work import Work
@@ -35,8 +36,6 @@ _LONG, _STRIDE = 1000, 25
 _IN_RUN = bytes(1 if chr(code).isalnum() or code in b"+/_-" else 0 for code in range(128)) + bytes(
     128
 )
-_ESCAPED = {"escape", *ALONE, "far"}
-"""All that may be seen in a text of which only its escapes have to be looked at."""
 _SHORTEST = b"\1" * 24
 """A run that is decoded; shorter ones stand for nothing."""
 _STRETCH = 512
@@ -50,6 +49,7 @@ _SURE = _STRIDE * (len(_OF_RUN) - 1)
 """Bytes from the first of so many to the last."""
 
 
+Test: TypeAlias = "re2._Regexp"
 Search = Callable[[bytes, int], "re2._Match | None"]
 
 
@@ -70,13 +70,14 @@ class Sifted:
 class Sieve:
     """Immutable; may be used from several threads at once. `tests`: expressions that say together
     with `run_tests`, for what stands in runs, when `look` would see anything that calls for a
-    reading; `foreign`: those for what is no ASCII."""
+    reading; `unescaped`: the same but for escapes; `foreign`: those for what is no ASCII."""
 
     sentry: Sentry = field(repr=False)
     words: Words = field(repr=False)
-    run_tests: tuple["re2._Regexp", ...] = field(repr=False)
-    tests: "re2._Regexp" = field(repr=False)
-    foreign: "re2._Regexp" = field(repr=False)
+    run_tests: tuple[Test, ...] = field(repr=False)
+    tests: Test = field(repr=False)
+    unescaped: Test = field(repr=False)
+    foreign: Test = field(repr=False)
 
     @classmethod
     def of(cls, sentry: Sentry, words: Words) -> "Sieve":
@@ -104,7 +105,7 @@ class Sieve:
         for joined in _joined(texts):
             self._anchored(joined, sifted)
             self._worded(joined, sifted, len(texts) if worded is None else worded)
-            self._tested(joined, sifted)
+            sifted.tested.update(self._tested(joined, self.tests))
             bare = joined.fresh.translate(None, SQUEEZED) if denied.corpus or own else b""
             if denied.corpus and denied.meet(joined.data, bare):
                 # A value may have parts in any of them, or in those before.
@@ -123,27 +124,16 @@ class Sieve:
         for _ in range(LEVELS):
             if not texts:
                 break
-            views: dict[int, str] = {}
-            for number, text in texts.items():
-                view = self._plain(text)
-                if view is None:
-                    left.add(number)
-                elif view:
-                    views[number] = view
+            numbers = list(texts)
+            for joined in _joined(list(texts.values())):
+                left.update(numbers[at] for at in self._tested(joined, self.unescaped))
+            plain = {number: _plain(text) for number, text in texts.items() if number not in left}
+            views = {number: view for number, view in plain.items() if view}
             numbers = list(views)
             sifted = self.sift(list(views.values()))
             left.update(numbers[at] for at in sifted.kept)
             texts = {numbers[at]: views[numbers[at]] for at in sifted.tested - sifted.kept}
         return left.union(texts)
-
-    def _plain(self, text: str) -> str | None:
-        """The text without escapes, if these are all that calls for a reading."""
-        data, signs = _encoded(text), Signs()
-        self.sentry.see(data, signs)
-        if signs.joints or not signs.seen <= _ESCAPED:
-            return None
-        view, _ = unescaped(data, Work(len(data)))
-        return view.decode(errors="replace")
 
     def _anchored(self, joined: "_Joined", sifted: Sifted) -> None:
         for _, at in self.sentry.ruled(joined.data).hits:
@@ -169,13 +159,13 @@ class Sieve:
             sifted.kept.update(joined.where(self.words.far_run, joined.all, SHORTEST_FAR_RUN))
             sifted.open.update(range(joined.first, min(joined.last + 1, stop)))
 
-    def _tested(self, joined: "_Joined", sifted: Sifted) -> None:
+    def _tested(self, joined: "_Joined", tests: Test) -> Iterator[int]:
         plain = joined.plain and b"\x1b" not in joined.data
-        for test in (self.tests,) if plain else (self.tests, self.foreign):
-            sifted.tested.update(joined.met(test.search))
+        for test in (tests,) if plain else (tests, self.foreign):
+            yield from joined.met(test.search)
         for test in self.run_tests:
-            sifted.tested.update(joined.met_in_runs(test.search))
-        sifted.tested.update(joined.long())
+            yield from joined.met_in_runs(test.search)
+        yield from joined.long()
 
 
 class _Sought:
@@ -366,6 +356,13 @@ def _chunk(texts: Sequence[str], first: int, stop: int) -> _Joined:
     return _Joined([old, *texts[back + 1 : stop]], back, first - back)
 
 
+def _plain(text: str) -> str:
+    """The text without escapes; nothing where that makes no difference."""
+    data = _encoded(text)
+    view, _ = unescaped(data, Work(len(data)))
+    return view.decode(errors="replace")
+
+
 def _encoded(text: str) -> bytes:
     return text.encode(errors="replace")
 
@@ -375,16 +372,17 @@ def _ends(parts: Sequence[str | bytes]) -> list[int]:
 
 
 @cache
-def _compiled() -> tuple[tuple["re2._Regexp", ...], "re2._Regexp", "re2._Regexp"]:
+def _compiled() -> tuple[tuple[Test, ...], Test, Test, Test]:
     in_runs = (
         [test for name, test in AFTER["run"].items() if name != "long"],
         [*AFTER["hex"].values(), *AFTER["line"].values()],
     )
     others = [JOINT, *AFTER["hexish"].values()]
-    others += [test for name, test in FIRST.items() if name not in AFTER]
+    others += [test for name, test in FIRST.items() if name not in (*AFTER, "escape")]
     foreign = [test for name, test in AFTER["foreign"].items() if name != "far"]
-    return tuple(map(_any, in_runs)), _any(others), _any([b"\x1b", *foreign])
+    tests = _any([*others, FIRST["escape"]])
+    return tuple(map(_any, in_runs)), tests, _any(others), _any([b"\x1b", *foreign])
 
 
-def _any(expressions: Sequence[bytes]) -> "re2._Regexp":
+def _any(expressions: Sequence[bytes]) -> Test:
     return linear(b"|".join(b"(?:%s)" % each for each in expressions), _MEMORY)
