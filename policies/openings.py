@@ -5,6 +5,7 @@ it out would hide the attempt from the model and from the owner. It must not kno
 finding, and no decision may ask it.
 """
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
@@ -24,15 +25,14 @@ OPENINGS: Final = {
 """Kind → how a line begins: a frame's intro, a steer envelope, a drop notice, a reminder."""
 
 
-_LINES: Final = tuple(f"\n{opening}" for opening in OPENINGS.values())
+_ANY: Final = re.compile(f"\n(?:{'|'.join(map(re.escape, OPENINGS.values()))})")
 
 
 def openings(units: Iterable[Unit]) -> tuple[Finding, ...]:
     """One finding for each kind that begins a line in a unit, in order."""
     told = list(units)
-    # Most texts have none: a few looks at all of them at once.
-    together = "\n".join(["", *(unit.text for unit in told)])
-    if not any(opening in together for opening in _LINES):
+    # Most texts have none: one look at all of them.
+    if _ANY.search("\n".join(["", *(unit.text for unit in told)])) is None:
         return ()
     return tuple(
         Finding(kind, place(unit.address + unit.inner), FAMILY)
