@@ -2,7 +2,7 @@
 
 import asyncio
 
-from proxy.copies import Copies
+from proxy.copies import ENOUGH, Copies
 
 
 class Watcher:
@@ -16,17 +16,22 @@ class Watcher:
         self.seen.append(None)
 
 
-async def test_a_copy_is_handed_over_when_the_loop_turns() -> None:
-    """`chunk` itself calls nobody, so an observer cannot delay whoever hands out."""
+async def test_copies_are_handed_over_when_there_is_enough_and_at_the_end() -> None:
+    """In as few calls as that takes, and when the loop turns: `chunk` itself calls nobody, so an
+    observer cannot delay whoever hands out."""
     watcher = Watcher()
     copies = Copies([watcher], None)
-    await asyncio.sleep(0)
-    copies.chunk(b"a")
+    for data in (b"a", b"b"):
+        copies.chunk(data)
+        await asyncio.sleep(0)
     assert watcher.seen == []
-    copies.chunk(b"b")
+    copies.chunk(b"c" * ENOUGH)
+    assert watcher.seen == []
+    copies.chunk(b"d")
     copies.end()
+    assert watcher.seen == []
     await asyncio.sleep(0)
-    assert watcher.seen == [b"a", b"b", None]
+    assert watcher.seen == [b"ab" + b"c" * ENOUGH, b"d", None]
 
 
 async def test_without_observers_there_is_nothing_to_do() -> None:
@@ -48,14 +53,15 @@ async def test_who_fails_is_told_of_once_and_shown_nothing_more() -> None:
     """The others see everything, and in order; nobody needs to be told."""
     bad, good, told = Failing(), Watcher(), list[object]()
     copies = Copies([bad, good], lambda who, error: told.append((who, type(error))))
-    for data in (b"a", b"b"):
+    first, second = b"a" * ENOUGH, b"b" * ENOUGH
+    for data in (first, second):
         copies.chunk(data)
         await asyncio.sleep(0)
     copies.end()
     await asyncio.sleep(0)
-    assert (bad.seen, good.seen, told) == ([b"a"], [b"a", b"b", None], [(bad, KeyError)])
+    assert (bad.seen, good.seen, told) == ([first], [first, second, None], [(bad, KeyError)])
     copies = Copies([Failing()], None)
-    copies.chunk(b"a")
+    copies.chunk(first)
     await asyncio.sleep(0)
     copies.end()
 
