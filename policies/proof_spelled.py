@@ -42,6 +42,8 @@ def framed(
         if (
             stop < 0
             or came[before:at] != sent[behind:start]
+            # SECURITY: a quotation mark behind a backslash is one within a string.
+            or came.endswith(b"\\", before, at)
             or not came.startswith(literal, at)
             or not came.startswith(_BEHIND, end)
             or not _is(literal, row, text)

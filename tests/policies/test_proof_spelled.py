@@ -53,6 +53,14 @@ def test_frames_are_seen_however_the_client_escapes(spaced: bool, letters: bool)
     assert seen(came, sent, *more) == [0, 1, 2]
 
 
+def test_a_frame_that_begins_within_a_string_is_not_seen() -> None:
+    """Behind an escaped quotation mark: what stands before it in the string is in no frame."""
+    came = dump(result('before "text'))
+    sent = came.replace(b'\\"text"', b"\\" + dump(inside("text")))
+    assert json.loads(sent)["content"][0]["content"].startswith('before "[[')
+    assert seen(came, sent, [ROW], ["text"]) is None
+
+
 ONE = dump(result("text", "more"))
 FRAMED = dump(result(inside("text"), "more"))
 
