@@ -146,9 +146,9 @@ class Errand(Struct, frozen=True, eq=False):
     async def _met(self, conversation: Conversation) -> frozenset[int]:
         """The conversation is known, and nothing is decided yet. Which of its messages were given
         at home. Raises `Refused("home-only")` for one of which nothing may leave."""
-        again, self.case.conversation = self.case.conversation is not None, conversation
+        self.case.conversation = conversation
         self.line.know(session=self.house.session(self.admitted, conversation))
-        if self._asks_model and not again:
+        if self._asks_model:
             await self.house.owner.pace(self.case, self.house.config)
         stay = self._stay()
         if self.case.leg == Leg.CLOUD:

@@ -44,7 +44,7 @@ class Case:
     """What is known of one request. `again`: it is a re-post. `tainted`: there is third-party text
     in its conversation. `decided`: what was decided for a cloud is written down. `at_home`: home
     has answered in its conversation because something must not leave. `asked`: the leg of the
-    upstream that was chosen for it, whoever answers."""
+    upstream that was chosen for it, whoever answers. `paced`: it is counted against its rates."""
 
     line: Line
     conversation: Conversation | None = None
@@ -53,6 +53,7 @@ class Case:
     decided: bool = False
     at_home: bool = False
     asked: str = ""
+    paced: bool = False
 
     @property
     def leg(self) -> str:
@@ -88,10 +89,11 @@ class Owner:
         self._clock = clock
 
     async def pace(self, case: Case, config: Config) -> None:
-        """Count a request to a model against the rates of its session, before anything is decided.
-        Raises `Refused`: beyond the hard rate, and for a cloud where the rate is not known."""
+        """Count a request to a model, once, against the rates of its session, before anything is
+        decided. Raises `Refused`: beyond the hard rate, and for a cloud where the rate is not
+        known."""
         session = str(case.line.fields.get("session", ""))
-        if not config.policies.limits.enabled or not session:
+        if case.paced or not config.policies.limits.enabled or not session:
             return
         if case.conversation is None or _empty(case.conversation):
             return
@@ -104,7 +106,7 @@ class Owner:
                 raise Refused("state-unavailable") from error
             self.recorder.count("rate-unknown")
             return
-        case.again = pace.again
+        case.paced, case.again = True, pace.again
         if pace.wait:
             wait = str(ceil(pace.wait))
             self._rate(case, "rate-hard", bounds.hard)

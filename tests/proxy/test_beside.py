@@ -29,7 +29,11 @@ class Both:
 
     async def ask(self) -> Answer:
         self.seen.append("asking")
-        await self.said.wait()
+        try:
+            await self.said.wait()
+        except asyncio.CancelledError:
+            self.seen.append("given up")
+            raise
         self.seen.append("said")
         if self.silent:
             raise Refused(self.silent)
@@ -63,6 +67,58 @@ async def test_an_answer_without_what_it_rests_on_is_given_up() -> None:
     assert both.seen[-1] == "closed"
 
 
+async def test_what_cannot_be_written_ends_the_asking() -> None:
+    """At once, though the model has not said a word; and it is asked no longer."""
+    both = Both(fails="state-unavailable")
+    answering = both.run()
+    await asyncio.sleep(0.01)
+    both.written.set()
+    with pytest.raises(Refused, match="state-unavailable"):
+        await asyncio.wait_for(answering, 1)
+    assert both.seen == ["asking", "writing", "written", "given up"]
+    assert answering.cancelling() == 0
+
+
+async def test_a_failure_that_comes_with_the_answer_ends_nothing_else() -> None:
+    """Whoever is told of it goes on to tell the client, and nobody ends that."""
+    for late in (False, True):
+        both = Both(fails="state-unavailable")
+
+        async def told(both: Both = both) -> str:
+            try:
+                await beside(both.write(), both.ask())
+            except Refused as no:
+                await asyncio.sleep(0.01)
+                return no.code
+            return ""
+
+        telling = asyncio.ensure_future(told())
+        await asyncio.sleep(0.01)
+        for each in (both.written, both.said) if late else (both.said, both.written):
+            each.set()
+        assert await telling == "state-unavailable"
+        assert telling.cancelling() == 0
+        assert both.seen[-1] in ("closed", "given up")
+
+
+async def test_a_client_that_leaves_with_a_failure_has_left() -> None:
+    """Both at once, in either order: nobody is asked any longer."""
+    for first in (True, False):
+        both = Both(fails="state-unavailable")
+        answering = both.run()
+        await asyncio.sleep(0.01)
+        if first:
+            answering.cancel()
+        both.written.set()
+        await asyncio.sleep(0)
+        answering.cancel()
+        with pytest.raises((Refused, asyncio.CancelledError)):
+            await answering
+        assert both.seen == ["asking", "writing", "given up", "written"] or (
+            both.seen == ["asking", "writing", "written", "given up"]
+        )
+
+
 async def test_what_has_to_be_written_is_written_though_nobody_answers() -> None:
     """The reason comes behind the end of the writing."""
     both = Both(silent="home-unavailable")
@@ -87,4 +143,4 @@ async def test_a_client_that_leaves_ends_the_asking_and_not_the_writing() -> Non
     both.written.set()
     with pytest.raises(asyncio.CancelledError):
         await answering
-    assert both.seen == ["asking", "writing", "written"]
+    assert both.seen == ["asking", "writing", "given up", "written"]

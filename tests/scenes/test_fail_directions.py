@@ -140,6 +140,20 @@ async def test_what_fails_fails_this_way(
         monkeypatch.undo()
 
 
+@pytest.mark.parametrize("name", [name for name, row in ROWS.items() if row.cloud])
+async def test_a_cloud_behind_home_fails_no_other_way(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Home was asked first and cannot: what a cloud must not get it does not get then either."""
+    row = ROWS[name]
+    asked_first = at_home(prefer="local", change=row.change, capabilities=["completion"])
+    async with asked_first as stage:
+        row.breaks(monkeypatch, stage)
+        await stage.post(row.path, row.body(), NAMED)
+        assert stage.upstream.accepted == 0
+        monkeypatch.undo()
+
+
 async def test_marks_of_what_stays_at_home_that_cannot_be_read_keep_it_home(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
