@@ -108,7 +108,7 @@ ROWS = (
     line(
         "proxy/beside.py",
         "nobody hears an answer before what it rests on is kept",
-        "scenes/test_fallback.py::test_marks_that_cannot_be_written_keep_the_answer_back",
+        "scenes/test_home_state.py::test_a_locked_state_lets_no_word_out",
         Cut("await written", "written.cancel()"),
     ),
     line(
