@@ -15,6 +15,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, assert_never
 
 import msgspec
+from msgspec import Struct
 
 from policies.conversation import Address
 from proxy.json_faults import parser
@@ -23,16 +24,19 @@ if TYPE_CHECKING:
     from proxy.lazyjson import Document, Node
 
 
-@dataclass(frozen=True, slots=True)
-class Replace:
+class _Plain(Struct, frozen=True):
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}>"  # what is written is in no repr
+
+
+class Replace(_Plain, frozen=True):
     """Put `raw` in the place of the value at `address`; a member keeps its key."""
 
     address: Address
-    raw: bytes = field(repr=False)
+    raw: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Insert:
+class Insert(_Plain, frozen=True):
     """Put `raw` before the item that has `index` now; an index equal to the length appends.
 
     Several at one index keep the order in which they are given.
@@ -40,20 +44,18 @@ class Insert:
 
     address: Address
     index: int
-    raw: bytes = field(repr=False)
+    raw: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(_Plain, frozen=True):
     """Append `key` with the value `raw` to the object at `address`."""
 
     address: Address
     key: str
-    raw: bytes = field(repr=False)
+    raw: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Remove:
+class Remove(_Plain, frozen=True):
     """Take out the array item or object member at `address`, and one comma."""
 
     address: Address
@@ -64,14 +66,13 @@ Cut = tuple[int, int, bytes]
 """First byte, end, and what stands there afterwards. An empty span inserts."""
 
 
-@dataclass(frozen=True, slots=True)
-class Spliced:
+class Spliced(_Plain, frozen=True, eq=False):
     """How a body was spliced up to byte `stop`: by `cuts`, in order, which came to the first
     `length` bytes of `result`. The same cuts of the same bytes up to there come to the same."""
 
-    cuts: tuple[Cut, ...] = field(repr=False)
+    cuts: tuple[Cut, ...]
     stop: int
-    result: bytes = field(repr=False)
+    result: bytes
     length: int
 
     @classmethod

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import msgspec
+from msgspec import Struct
 
 from policies.arguments import fits
 from policies.kinds import REFUSED_CALL
@@ -23,8 +24,7 @@ BROKEN = object()
 """Arguments that are no JSON."""
 
 
-@dataclass(frozen=True, slots=True)
-class Declared:
+class Declared(Struct, frozen=True, eq=False):
     """What a request declared: names of `tools`, and the value that declares them, to be parsed
     where a call asks for it. `open`: more tools may be declared where nobody here has looked."""
 

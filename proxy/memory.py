@@ -34,26 +34,30 @@ class Memory(Generic[K, V]):
 
     def put(self, key: K, value: V, cost: int) -> None:
         """Keep `value`; the first one under a key stays, and what alone exceeds the bound goes."""
-        self.put_all(((key, value, cost),))
+        with self._lock:
+            self._put(key, value, cost)
 
     def put_all(self, entries: Iterable[tuple[K, V, int]]) -> None:
         """`put` for many at once: each a key, a value and its cost."""
         with self._lock:
             for key, value, cost in entries:
-                if cost > self._limit or key in self._kept:
-                    continue
-                self._kept[key] = value, cost
-                self._used += cost
-                while self._used > self._limit:
-                    _, (_, freed) = self._kept.popitem(last=False)
-                    self._used -= freed
+                self._put(key, value, cost)
 
     def renew(self, key: K, value: V, cost: int) -> None:
         """Keep `value` in the place of what was under `key`."""
         with self._lock:
             _, freed = self._kept.pop(key, (None, 0))
             self._used -= freed
-        self.put(key, value, cost)
+            self._put(key, value, cost)
+
+    def _put(self, key: K, value: V, cost: int) -> None:
+        if cost > self._limit or key in self._kept:
+            return
+        self._kept[key] = value, cost
+        self._used += cost
+        while self._used > self._limit:
+            _, (_, freed) = self._kept.popitem(last=False)
+            self._used -= freed
 
     def __len__(self) -> int:
         return len(self._kept)

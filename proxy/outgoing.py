@@ -223,7 +223,7 @@ class Workshop:
             check_tools(document, request.dialect.name, self.at_home)
 
     def _policies(self, request: Request) -> Policies:
-        if request.minimality is None:
+        if request.minimality in (None, self.policies.minimality):
             return self.policies
         return replace(self.policies, minimality=request.minimality)
 

@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Final
 
+from msgspec import Struct
+
 from policies.conversation import Conversation
 from proxy.config.kinds import Rate
 from proxy.memory import Memory
@@ -30,16 +32,14 @@ _PART: Final = 32
 """Part of a bucket that is taken at a time: what it regains in a thirty-second of its time."""
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
+class Bounds(Struct, frozen=True):
     """Soft and hard rate of one session."""
 
     soft: Rate
     hard: Rate
 
 
-@dataclass(frozen=True, slots=True)
-class Pace:
+class Pace(Struct, frozen=True):
     """`fast`: beyond the soft rate. `wait`: seconds until the hard one has a token; 0 where it had
     one. `again`: a re-post, which takes none."""
 

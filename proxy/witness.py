@@ -7,10 +7,10 @@ JSON value in each; only lines that have to do with a call are parsed.
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
 import msgspec
+from msgspec import Struct
 
 from policies.envelope.markers import STEM
 from proxy.dialects.calls import MARKS, Call, calls_of
@@ -39,8 +39,7 @@ _CALLS: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Heard:
+class Heard(Struct, frozen=True):
     """`calls` that the answer makes. `leaks`: it repeats the mark of a frame. `whole`: all of it
     was read."""
 
@@ -55,7 +54,7 @@ class Witness:
     def __init__(self, dialect: str, stream: Kind, told: Callable[[Heard], None]) -> None:
         self._calls = calls_of(dialect)
         self._marks = MARKS.get(dialect, ())
-        self._words = _Words()
+        self._words = _Words() if stream else None
         self._stream = stream
         self._told = told
         self._rest: list[bytes] = []
@@ -65,7 +64,7 @@ class Witness:
 
     def chunk(self, data: bytes) -> None:
         """The next bytes of the answer."""
-        if not self._stream:
+        if self._words is None:
             self._hold(data)
             return
         cut = data.rfind(b"\n") + 1
@@ -101,7 +100,7 @@ class Witness:
             self._rest.append(data)
 
     def _lines(self, lines: bytes) -> None:
-        self._leaks = self._leaks or self._words.leak(lines)
+        self._leaks = self._leaks or (self._words is not None and self._words.leak(lines))
         if self._calls is None or not self._has_call(lines):
             return
         for line in lines.splitlines():

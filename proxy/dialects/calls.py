@@ -6,15 +6,15 @@ asked to count, and an answer goes on whatever is found in it.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final
+
+from msgspec import Struct
 
 ARGUMENTS: Final = 4 * 1024 * 1024
 """Characters of arguments that are gathered from one answer; calls beyond it are not looked at."""
 
 
-@dataclass(slots=True)
-class Call:
+class Call(Struct):
     """A call. `name` as the request declares it, `group` the toolset that it belongs to. Arguments
     are `text` where they are JSON in a string, else `value`; `free`: they are plain text."""
 
@@ -25,13 +25,12 @@ class Call:
     free: bool = False
 
 
-@dataclass(slots=True)
-class Calls:
+class Calls(Struct, eq=False):
     """The calls of one answer. `feed` takes each event, parsed, or the whole answer."""
 
     read: Callable[["Calls", Mapping[str, Any]], None]
-    found: list[Call] = field(default_factory=list)
-    open: dict[object, Call] = field(default_factory=dict)
+    found: list[Call] = []
+    open: dict[object, Call] = {}
     size: int = 0
 
     def feed(self, event: object) -> None:

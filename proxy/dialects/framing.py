@@ -6,10 +6,11 @@ dialect has, nor how a frame is written: `wrap_untrusted` alone makes frames.
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from operator import itemgetter
 from typing import Any
+
+from msgspec import Struct
 
 from policies.conversation import Address, Conversation, Unit
 from policies.decision import Claimed, Decision, Frame, FrameRow, Leg
@@ -36,8 +37,7 @@ Finished = Memory[bytes, tuple[Sequence[_Framing], bytes]]
 and the message as it left."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Cuts:
+class _Cuts(Struct, frozen=True, eq=False):
     """The framed messages of a past, as they leave, and the rows of their units by number. `made`:
     what all of it became."""
 

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from msgspec import Struct
+
 MOST_AUDIT: Final = 100_000
 MOST_EVENTS: Final = 200_000
 MOST_NOTICES: Final = 5_000
@@ -81,8 +83,7 @@ class Raised:
     latch: float = 3600.0
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
+class Seen(Struct, frozen=True):
     """What a session did since it was last written down. `rounds`: most tool rounds of a turn."""
 
     session: str
