@@ -23,6 +23,7 @@ from policies.provenance import Trust, rule_of, trust_of
 from policies.settings import ToolRule
 
 _UNIT = attrgetter("unit")
+_NO_RULE = ToolRule("*")
 
 
 class Plan(Struct, frozen=True):
@@ -144,7 +145,7 @@ def _candidates(
         nonce = draw()
     for number in numbers:
         unit = units[number]
-        rule = rule_of(unit.source, rules) or ToolRule("*")
+        rule = rule_of(unit.source, rules) or _NO_RULE
         cut = rule.max_chars is not None and len(unit.text) > rule.max_chars
         yield (
             number,
