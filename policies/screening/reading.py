@@ -148,14 +148,14 @@ class Reading:
             self.kinds.add(("deny_file", "deny"))
         for rule, anchor in signs.hits:
             kind = rule.kind, rule.family
-            if kind in self.kinds or not (loose or rule.reliability != "context"):
+            if kind in self.kinds or not (loose or rule.sure):
                 continue
             if rule.holds(data, anchor, self.work) or self._holds_mended(rule, data, anchor):
                 self.kinds.add(kind)
 
     def _holds_mended(self, rule: Rule, data: bytes, anchor: int) -> bool:
         """The same where a value goes on behind the end of a line or of a string."""
-        if rule.reliability == "context":
+        if not rule.sure:
             return False
         return any(
             rule.holds(whole, at, self.work)

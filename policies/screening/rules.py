@@ -70,6 +70,11 @@ class Rule:
     no: tuple[bytes, ...] = field(default=(), repr=False)
 
     @property
+    def sure(self) -> bool:
+        """Whether an instance needs no telling word; others count within one text alone."""
+        return self.reliability != "context"
+
+    @property
     def pattern(self) -> "regex.Pattern[bytes]":
         """`source`, compiled when it is first asked for: most rules never meet their anchor, and
         all of them together take 7 MB. Raises `ValueError` where it is broken."""

@@ -136,14 +136,15 @@ class Sieve:
         return left.union(texts)
 
     def _anchored(self, joined: "_Joined", sifted: Sifted) -> None:
-        for _, at in self.sentry.ruled(joined.data).hits:
+        for rule, at in self.sentry.ruled(joined.data).hits:
             number = joined.number(at)
             sifted.kept.add(number)
-            if joined.near_an_end(at):
+            if rule.sure and joined.near_an_end(at):
                 sifted.open.add(number)
 
     def _edged(self, joined: "_Joined", sifted: Sifted) -> None:
-        sifted.edges.update(joined.number(at) for _, at in self.sentry.ruled(joined.data).hits)
+        hits = self.sentry.ruled(joined.data).hits
+        sifted.edges.update(joined.number(at) for rule, at in hits if rule.sure)
         denied = self.sentry.denied
         if denied and denied.reach and denied.in_(joined.data):
             sifted.edges.update(range(joined.last + 1))

@@ -17,8 +17,9 @@ from policies.screening.sieve import Sieve
 
 ACROSS = -1
 """Stands for what goes across several strands, among the numbers of strands."""
-WIDEST = 384
-"""Bytes, at most, of an anchor with what the engine wants to see behind it."""
+WIDEST = 128
+"""Bytes, at most, of an anchor that counts across ends, with what the engine wants to see behind
+it."""
 
 Pieces = Mapping[int, Strings]
 Seams = Sequence[tuple[int, int]]
