@@ -5,6 +5,7 @@ no code with the plan (`minimality`) and knows no dialect: it reads the shapes t
 `prove` does. It must not repair anything.
 """
 
+import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -73,7 +74,7 @@ class Head(msgspec.Struct, gc=False):
     type: str = ""
     role: str = ""
     execution: str | None = None
-    content: Any = None
+    content: msgspec.Raw = msgspec.Raw()
 
     @property
     def kind(self) -> str:
@@ -95,9 +96,8 @@ class Head(msgspec.Struct, gc=False):
         kind = self.kind
         if kind.endswith("_output") or kind == "mcp_approval_response":
             return not self.spoken
-        return isinstance(self.content, list) and any(
-            isinstance(block, dict) and block.get("type") == "tool_result" for block in self.content
-        )
+        content = bytes(self.content)
+        return content.startswith(b"[") and _hold_result(content)
 
     @property
     def leads(self) -> bool:
@@ -115,12 +115,24 @@ class Item(Head, gc=False):
         return self.type or ("" if self.role or self.id is None else "item_reference")
 
 
+def _hold_result(blocks: bytes) -> bool:
+    """Whether there is a result among the parts of a message."""
+    try:
+        return any(block.type == "tool_result" for block in _BLOCKS.decode(blocks))
+    except ValueError:  # some of them have another shape
+        return any(
+            isinstance(block, dict) and block.get("type") == "tool_result"
+            for block in json.loads(blocks)
+        )
+
+
 def heads(raw: bytes, key: str) -> Sequence[Head]:
     """Those of the messages in the list that stands under `key`. Raises `ValueError` for what is no
     list of objects."""
     return _ALL_ITEMS.decode(raw) if key == _ITEMS else _ALL_HEADS.decode(raw)
 
 
+_BLOCKS: Final = msgspec.json.Decoder(list[Block])
 _ALL_HEADS: Final = msgspec.json.Decoder(list[Head])
 _ALL_ITEMS: Final = msgspec.json.Decoder(list[Item])
 

@@ -75,6 +75,15 @@ def test_turns_are_found(messages: list[Any], begin: int) -> None:
     assert turn(heads(msgspec.json.encode(messages), "input")) == begin
 
 
+@pytest.mark.parametrize("beside", ['"x"', "5", "null", '{"type":5}', "[{}]"])
+def test_a_result_among_parts_of_other_shapes_is_seen(beside: str) -> None:
+    """Whatever stands beside it: a message with a result in it begins no turn, one without does."""
+    asked = '{"role":"user","content":"a"},{"role":"assistant","content":"b"}'
+    for part, begin in (('{"type":"tool_result"}', 0), ('{"type":"text"}', 2)):
+        raw = f'[{asked},{{"role":"user","content":[{beside},{part}]}}]'
+        assert turn(heads(raw.encode(), "messages")) == begin
+
+
 def test_of_a_part_of_the_messages_only_what_can_be_seen_is_told() -> None:
     """A run that may begin before the first of them has no beginning here."""
     rest = [said("user", "b"), said("assistant", "c")]
