@@ -5,8 +5,9 @@ sends its whole history with every turn, and all but the end of it is the same, 
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 from typing import Final
 
 from msgspec import Struct
@@ -28,6 +29,10 @@ _CHUNK: Final = 64 * 1024
 _ITEM: Final = 1800  # bytes that one item takes beside its own, with what is known of it
 
 
+Above = Mapping[str, tuple[bytes, Facts]]
+_NOTHING: Final[Above] = MappingProxyType({})
+
+
 class _Held(Struct, eq=False):
     """The body that pieces are read from: the newest one of those that have all of them."""
 
@@ -37,7 +42,7 @@ class _Held(Struct, eq=False):
 class Beginning(Struct, frozen=True, eq=False):
     """A list as it was, but for its last item: how the body began, and for each item its facts and
     what a view has of it. Pieces are read from what is `held`, each with those that came with it.
-    `size`: bytes of that whole body."""
+    `size`: bytes of that whole body. `above`: digest and facts of the members before the list."""
 
     known: Known
     size: int
@@ -46,6 +51,7 @@ class Beginning(Struct, frozen=True, eq=False):
     pieces: tuple[Piece, ...]
     past: Past
     held: tuple[_Held, ...] = ()
+    above: Above = _NOTHING
 
 
 Beginnings = Memory[bytes, Beginning]
@@ -53,7 +59,7 @@ Beginnings = Memory[bytes, Beginning]
 
 class Shared(Struct, frozen=True, eq=False):
     """The first items of a list that are known: where they lie in the body at hand. `messages`,
-    `pieces` and `past`, where the whole body began alike, else `digests`."""
+    `pieces`, `past` and `above`, where the whole body began alike, else `digests`."""
 
     spans: Sequence[tuple[int, int]] = ()
     facts: Sequence[Facts] = ()
@@ -61,6 +67,7 @@ class Shared(Struct, frozen=True, eq=False):
     messages: Sequence[Message] = ()
     pieces: Sequence[Piece] = ()
     past: Past = NONE
+    above: Above = _NOTHING
 
 
 def known(body: bytes, list_key: str, beginnings: Beginnings) -> Known | None:
@@ -85,7 +92,7 @@ def shared(node: Node, beginnings: Beginnings) -> Shared:
     if old is None:
         return Shared()
     if old.known is node.source.known:
-        return Shared(old.known.spans, old.facts, (), old.messages, old.pieces, old.past)
+        return Shared(old.known.spans, old.facts, (), old.messages, old.pieces, old.past, old.above)
     start, end = node.span
     moved = start - old.known.start
     same = _common(old.known, node.source.body, start, end)
@@ -105,9 +112,10 @@ def remember(
     messages: Sequence[Message],
     beginnings: Beginnings,
     past: Past = NONE,
+    above: Above = _NOTHING,
 ) -> None:
     """Keep the list `node` with the facts of all its items, which are `messages`, but for the last,
-    for next time; with them the `past` that is among these."""
+    for next time; with them the `past` that is among these, and what stands `above` the list."""
     here = node.item_spans() if worth_it(node) else []
     if len(here) < 2:
         return
@@ -122,6 +130,7 @@ def remember(
         pieces,
         past,
         held,
+        above,
     )
     # The facts are in their own memory as well; here they are held on to, so they count.
     beginnings.renew(key, new, 3 * len(body) + _ITEM * len(here))

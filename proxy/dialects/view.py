@@ -19,7 +19,7 @@ from policies.conversation import (
     Unit,
 )
 from policies.past import NONE, Past
-from proxy.dialects.beginnings import remember, shared, worth_it
+from proxy.dialects.beginnings import Shared, remember, shared, worth_it
 from proxy.dialects.facts import Facts, FactStore, Found
 from proxy.dialects.notes import Notes
 from proxy.dialects.opened import Opened, opened
@@ -67,7 +67,7 @@ class _Seen:
     """What the walk gathers: `facts` with something notable, `said` those of the messages, which
     are `listed`, `prompt` what a string in their place says, `words` what messages say that were
     asked. `before`: what of them was walked over earlier, `fresh`: enough is new to remember all of
-    them, `first`: number of their piece."""
+    them, `first`: number of their piece, `above`: digest and facts of the members before them."""
 
     pieces: list[Piece] = field(default_factory=list)
     messages: list[Message] = field(default_factory=list)
@@ -79,6 +79,7 @@ class _Seen:
     before: Past = NONE
     fresh: bool = False
     first: int = 0
+    above: dict[str, tuple[bytes, Facts]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,13 +99,17 @@ def view(document: Document, reading: Reading, store: FactStore) -> Conversation
     members = document.root.members() if document.root.kind is Kind.OBJECT else ()
     if len(members) > MOST_MEMBERS:
         raise Malformed(f"more than {MOST_MEMBERS} members", (), 0)
+    common = Shared()
     for key, node in members:
         if key == reading.list_key and node.kind is Kind.ARRAY:
-            _messages(node, reading, store, seen)
+            seen.listed, common = node, shared(node, store.beginnings)
+    for key, node in members:
+        if node is seen.listed:
+            _messages(node, common, reading, store, seen)
             continue
         if key not in reading.fields:
             _check_case(document.root, key, reading.fields)
-        _member(key, node, reading, store, seen)
+        _member(key, node, common.above.get(key), reading, store, seen)
         if key == "model":
             model = node.text() or ""
         elif key == "stream" and node.raw != b"null":
@@ -142,9 +147,9 @@ def _check_case(root: Node, key: str, fields: frozenset[str]) -> None:
         root.get(folded)  # SECURITY: raises; `{"Messages": …}` must not pass for an unknown field
 
 
-def member_piece(key: str, node: Node) -> Piece:
-    """The piece of one top-level member: its key, then everything below."""
-    digest = node.digest(_member_salt(key))
+def member_piece(key: str, node: Node, digest: bytes = b"") -> Piece:
+    """The piece of one top-level member: its key, then everything below. `digest`: where known."""
+    digest = digest or node.digest(_member_salt(key))
     strands, texts = partial(node.strands, keyed=True), partial(node.texts, keyed=True)
     return Piece(node.address, digest, strands, node.size, texts)
 
@@ -154,10 +159,18 @@ def _member_salt(key: str) -> bytes:
     return b"member:" + key.encode("utf-8", "surrogatepass") + b"\0"
 
 
-def _member(key: str, node: Node, reading: Reading, store: FactStore, seen: _Seen) -> None:
-    piece = member_piece(key, node)
+def _member(
+    key: str,
+    node: Node,
+    known: tuple[bytes, Facts] | None,
+    reading: Reading,
+    store: FactStore,
+    seen: _Seen,
+) -> None:
+    digest, facts = (b"", None) if known is None else known
+    piece = member_piece(key, node, digest)
     seen.pieces.append(piece)
-    facts = store.get(piece.digest)
+    facts = facts or store.get(piece.digest)
     if facts is None:
         notes = Notes()
         plain = reading.plain and node.kind is Kind.STRING
@@ -170,16 +183,16 @@ def _member(key: str, node: Node, reading: Reading, store: FactStore, seen: _See
         store.put(piece.digest, facts)
     if facts.notable:
         seen.facts.append((node.address, facts))
+    if seen.listed is not None and node.offset < seen.listed.offset:
+        seen.above[key] = piece.digest, facts
     if key == reading.list_key and reading.plain:
         seen.prompt = said(node.text())
 
 
-def _messages(node: Node, reading: Reading, store: FactStore, seen: _Seen) -> None:
-    common = shared(node, store.beginnings)
+def _messages(node: Node, common: Shared, reading: Reading, store: FactStore, seen: _Seen) -> None:
     count, same = len(node.item_spans(common.spans)), len(common.facts)
     if count > MOST_MESSAGES:
         raise Malformed(f"more than {MOST_MESSAGES} messages", node.address, node.offset)
-    seen.listed = node
     new = node.item_digests(MESSAGE, same)
     made = len(common.messages)
     items = [node.item(number) for number in range(made, count)]
@@ -215,7 +228,8 @@ def _facts(
 def _read(new: Mapping[bytes, Node], reading: Reading, store: FactStore) -> dict[bytes, Facts]:
     """The facts of messages that are not known, by digest. Each step is taken for all of them
     before the next one, which is a quarter faster."""
-    parse_all(tuple(new.values()))
+    if len(new) > 1:
+        parse_all(tuple(new.values()))
     parsed = [opened(item) for item in new.values()]
     noted: list[Notes] = []
     for message in parsed:
@@ -266,7 +280,7 @@ def _walked(
     done = tuple([run for run in runs if run.stop <= settled])
     past = Past(settled, len(done), count, seen.first)
     past.keep(_Walked, _Walked(done, tuple(units[:count]), then))
-    remember(seen.listed, seen.said, seen.messages, store.beginnings, past)
+    remember(seen.listed, seen.said, seen.messages, store.beginnings, past, seen.above)
     return runs, tuple(units), past
 
 

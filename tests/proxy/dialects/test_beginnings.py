@@ -32,13 +32,15 @@ def message(number: int, size: int = 400) -> dict[str, Any]:
     return {"role": "user", "content": [result]}
 
 
-def body(messages: list[Any], style: dict[str, Any]) -> bytes:
-    given = {"model": "m", "messages": messages, "system": [{"type": "text", "text": "é"}], "n": 1}
+def body(messages: list[Any], style: dict[str, Any], tool: str = "a") -> bytes:
+    """With members above the messages, one of which declares a `tool`, and behind them."""
+    above = {"model": "m", "tools": [{"name": tool}], "odd": 0}
+    given = {**above, "messages": messages, "system": [{"type": "text", "text": "é"}], "n": 1}
     return json.dumps(given, **style).encode()
 
 
 def same(one: Conversation, two: Conversation) -> bool:
-    strands = [[p.strands() for p in conversation.pieces] for conversation in (one, two)]
+    strands = [[(p.strands(), p.texts()) for p in c.pieces] for c in (one, two)]  # type: ignore[misc]
     said = [[c.said(m.index) for m in c.messages] for c in (one, two)]
     counts = [counted(conversation) for conversation in (one, two)]
     return one == two and strands[0] == strands[1] and said[0] == said[1] and counts[0] == counts[1]
@@ -56,7 +58,8 @@ def counted(conversation: Conversation) -> list[object]:
 
 
 EDITS = st.lists(
-    st.tuples(st.sampled_from(["grow", "cut", "change", "drop"]), st.integers(0, 99)), max_size=5
+    st.tuples(st.sampled_from(["grow", "cut", "change", "drop", "declare"]), st.integers(0, 99)),
+    max_size=5,
 )
 
 
@@ -65,8 +68,9 @@ EDITS = st.lists(
 def test_a_view_from_a_known_beginning_is_the_view_from_scratch(
     edits: list[tuple[str, int]], style: dict[str, Any]
 ) -> None:
-    """Histories that grow, are cut, changed in the middle or lose a message."""
-    history = [message(number) for number in range(60)]
+    """Histories that grow, are cut, changed in the middle or lose a message, or stand below another
+    tool."""
+    history, tool = [message(number) for number in range(60)], "a"
     dialect = AnthropicMessages()
     dialect.view(read(body(history, style)))
     for edit, number in edits:
@@ -78,9 +82,11 @@ def test_a_view_from_a_known_beginning_is_the_view_from_scratch(
                 history = history[: at + 1]
             case "change":
                 history = [*history[:at], message(at, 37 + number), *history[at + 1 :]]
+            case "declare":
+                tool = "abc"[number % 3]
             case _:
                 history = [*history[:at], *history[at + 1 :]]
-        raw = body(history, style)
+        raw = body(history, style, tool)
         fresh = AnthropicMessages().view(read(raw))
         assert same(dialect.view(read(raw, known=dialect.known(raw))), fresh)
         assert same(dialect.view(read(raw)), fresh)
@@ -166,7 +172,7 @@ def test_a_known_beginning_hides_no_fault_behind_it() -> None:
 
 def test_of_a_known_body_only_the_end_is_looked_at() -> None:
     """The messages are those of last time; what is asked of one of them is read where it is kept,
-    and no node of the new body is made for it."""
+    and no node of the new body is made for it. What stands above them is not hashed again."""
     dialect = AnthropicMessages()
     history = [message(number) for number in range(60)]
     first = dialect.view(read(body(history, {})))
@@ -175,6 +181,8 @@ def test_of_a_known_body_only_the_end_is_looked_at() -> None:
     second = dialect.view(document)
     assert all(one is two for one, two in zip(first.messages[:59], second.messages, strict=False))
     assert second.pieces[5].strands() == first.pieces[5].strands()
+    above = zip(first.pieces[:3], second.pieces, strict=False)
+    assert all(one.digest is two.digest for one, two in above)
     (listed,) = [node for node in document.root.children() if len(node.item_spans()) == 62]
     assert listed._opened is not None
     assert sorted(listed._opened.items) == [59, 60, 61]
@@ -201,7 +209,7 @@ def test_pieces_of_forks_are_read_each_from_its_own() -> None:
         memory.renew(key, each, cost)
         raws.append(body([*fork, message(88)], {}))
         seen.append(dialect.view(read(raws[-1], known=dialect.known(raws[-1]))))
-        assert seen[-1].pieces[1 + 60] is each.pieces[60]  # the model comes first
+        assert seen[-1].pieces[3 + 60] is each.pieces[60]  # behind what stands above
     for one, raw in zip(seen, raws, strict=True):
         fresh = AnthropicMessages().view(read(raw)).pieces
         assert [p.strands() for p in one.pieces] == [p.strands() for p in fresh]
