@@ -64,11 +64,7 @@ def screen_outbound(
     """
     digests = [piece.digest for piece in pieces]
     skipped = _skipped(digests, screen, known, own, past, before)
-    readers = {
-        number: each
-        for number, piece in _but(pieces, skipped)
-        if (each := _readers(piece, screen, own, known))
-    }
+    readers = _readers(digests, skipped, screen, own, known)
     seams = list(_seams(pieces, screen.version, known, skipped))
     strings = {number: Strings.of(pieces[number]) for number in _wanted(readers, seams)}
     opened = {n: strings[n] for n, marks in readers.items() if marks[0][1] is screen}
@@ -100,9 +96,9 @@ def unread(
 ) -> Iterator[Piece]:
     """The pieces that `screen_outbound` is going to open for the `screen` itself."""
     skipped = _skipped([piece.digest for piece in pieces], screen, known, own, past, before)
-    for _, piece in _but(pieces, skipped):
-        if screen.version + piece.digest not in known:
-            yield piece
+    for number in _but(len(pieces), skipped):
+        if screen.version + pieces[number].digest not in known:
+            yield pieces[number]
 
 
 def _skipped(
@@ -128,23 +124,30 @@ def _whole(digests: Sequence[bytes], screen: Screen, own: Own | None) -> bytes:
     return b"whole" + readers + sha256(b"".join(digests)).digest()
 
 
-def _but(pieces: Sequence[Piece], skipped: tuple[int, int]) -> Iterator[tuple[int, Piece]]:
+def _but(count: int, skipped: tuple[int, int]) -> tuple[int, ...]:
     start, stop = skipped
-    for number in (*range(start), *range(stop, len(pieces))):
-        yield number, pieces[number]
+    return (*range(start), *range(stop, count))
 
 
 def _readers(
-    piece: Piece, screen: Screen, own: Own | None, known: Container[bytes]
-) -> list[tuple[bytes, Screen | Own]]:
-    """Who has not read the piece yet, each with the mark that says that there was nothing. A new
-    credential is looked for in what is known to be clean, and nothing else is done again."""
-    readers: list[tuple[bytes, Screen | Own]] = []
-    if (mark := screen.version + piece.digest) not in known:
-        readers.append((mark, screen))
-    if own is not None and (mark := own.digest + piece.digest) not in known:
-        readers.append((mark, own))
-    return readers
+    digests: Sequence[bytes],
+    skipped: tuple[int, int],
+    screen: Screen,
+    own: Own | None,
+    known: Container[bytes],
+) -> dict[int, Marks]:
+    """Number of a piece → who has not read it yet, each with the mark that says that there was
+    nothing. A new credential is looked for in what is known to be clean, and nothing else is done
+    again."""
+    numbers, version = _but(len(digests), skipped), screen.version
+    new = [n for n in numbers if version + digests[n] not in known]
+    readers: dict[int, Marks] = {n: [(version + digests[n], screen)] for n in new}
+    if own is None:
+        return readers
+    others = [n for n in numbers if own.digest + digests[n] not in known]
+    for n in others:
+        readers[n] = [*readers.get(n, ()), (own.digest + digests[n], own)]
+    return dict(sorted(readers.items()))
 
 
 def _wanted(readers: Iterable[int], seams: Sequence[Seam]) -> list[int]:

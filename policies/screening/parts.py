@@ -38,9 +38,8 @@ def sort_out(strands: Iterable[Strand]) -> Texts:
 def sort_value(value: object, step: str | int, into: Texts) -> bool:
     """The same for what stands in a parsed `value`, to which `step` leads: put `into` the texts of
     its piece. Whether a list in it has `ROW` items or more."""
-    kind, long = type(value), False
-    if kind is dict:
-        assert isinstance(value, dict)
+    long = False
+    if isinstance(value, dict):
         for key, member in value.items():
             into.keys.append(key)
             if type(member) is not str:
@@ -49,13 +48,11 @@ def sort_value(value: object, step: str | int, into: Texts) -> bool:
                 into.others.append(member)
             else:
                 into.contents.append(member)
-    elif kind is list:
-        assert isinstance(value, list)
+    elif isinstance(value, list):
         long = len(value) >= ROW
         for index, item in enumerate(value):
             long |= sort_value(item, index, into)
-    elif kind is str:
-        assert isinstance(value, str)
+    elif isinstance(value, str):
         (into.others if step in SKIPPED else into.contents).append(value)
     return long
 
@@ -103,12 +100,12 @@ def contents(strands: Iterable[Strand]) -> list[str]:
 def outer(parts: Sequence[str], size: int, *, start: bool) -> list[str]:
     """The last `size` characters of the parts, behind the first ones if something else meets their
     `start`."""
-    ending = list(enough(reversed(parts), size))
-    ending.reverse()
-    ending[:1] = [text[-size:] for text in ending[:1]]
+    ending = enough(reversed(parts), size)[::-1]
+    if ending:
+        ending[0] = ending[0][-size:]
     if not start:
         return ending
-    return [*(text[:size] for text in enough(parts, size)), *ending]
+    return [*[text[:size] for text in enough(parts, size)], *ending]
 
 
 def halves(text: str, size: int) -> str:
@@ -152,16 +149,17 @@ class Meeting(NamedTuple):
 def meeting(before: Sequence[str], after: Sequence[str], size: int = SEAM) -> Meeting:
     """What meets where the texts of one message follow those of another, `size` characters of
     each."""
-    ending = list(enough(reversed(before), size))
-    ending.reverse()
+    ending = enough(reversed(before), size)[::-1]
     return Meeting(ending, "".join(ending)[-size:], "".join(enough(after, size))[:size], size)
 
 
-def enough(texts: Iterable[str], size: int) -> Iterator[str]:
+def enough(texts: Iterable[str], size: int) -> list[str]:
     """As many of the texts as `size` characters need."""
+    found: list[str] = []
     room = size
     for text in texts:
         if room <= 0:
-            return
-        yield text
+            break
+        found.append(text)
         room -= len(text)
+    return found

@@ -26,6 +26,8 @@ APART = "\n\0\n"
 _GAP = len(APART)
 _CHUNK = 1 << 17
 _MEMORY = 1 << 26
+_SMALL = 4096
+"""Bytes up to which it is worth it to ask first whether anything stands there at all."""
 _BACK = 2048
 """Characters of what came before that a chunk begins with: words may go on from there."""
 _EDGE = 4096
@@ -161,6 +163,8 @@ class Sieve:
             sifted.open.update(range(joined.first, min(joined.last + 1, stop)))
 
     def _tested(self, joined: "_Joined", tests: Test) -> Iterator[int]:
+        if len(joined.data) <= _SMALL and self.sentry.quiet(joined.data):
+            return
         plain = joined.plain and b"\x1b" not in joined.data
         for test in (tests,) if plain else (tests, self.foreign):
             yield from joined.met(test.search)

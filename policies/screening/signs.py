@@ -141,7 +141,8 @@ class Signs:
 
 ALONE: Final = ("run", "hex", "line", "hexish")
 """Signs that call for more tests, and for nothing else."""
-_QUIET = frozenset({*ALONE, "label", "far"})
+_NOTHING = frozenset({*ALONE, "far"})
+_QUIET = _NOTHING | {"label"}
 
 
 class Sentry:
@@ -235,6 +236,12 @@ class Sentry:
                 self._ask(name, data, seen)
         if not data.isascii():
             self._ask("foreign", data, seen)
+
+    def quiet(self, data: bytes) -> bool:
+        """Whether `see` tells of nothing that calls for a reading."""
+        signs = Signs()
+        self.see(data, signs)
+        return not signs.joints and signs.seen <= _NOTHING
 
     def coded(self, run: bytes) -> Set[str]:
         """What a single run seems to stand for."""

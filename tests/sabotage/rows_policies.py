@@ -60,7 +60,7 @@ SCREEN_AND_PROOF = (
         "credentials let go",
         "policies/egress.py",
         "scenes/test_egress.py::test_a_credential_that_changes_is_looked_for_in_what_was_clean",
-        Cut("if own is not None and (mark", "if False and (mark"),
+        Cut("if own is None:\n        return readers", "if True:\n        return readers"),
     ),
     named(
         "screen blinded",
