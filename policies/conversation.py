@@ -77,7 +77,8 @@ class Piece(_Plain, frozen=True, eq=False):
     equal pieces. `strands()` parses the piece whole and strictly (duplicate keys, surrogates, NaN
     and depth refused with `ValueError`) and yields every string in it, keys included; for a
     top-level member its own key comes first. `size`: of the raw bytes. `texts()`: the same strings
-    sorted, where they can be had without the ways to them, which takes half the time.
+    sorted, where they can be had without the ways to them, which takes half the time. `ending()`:
+    the last of its contents (`policies.screening.parts.ending`), where they are known.
     """
 
     address: Address
@@ -85,6 +86,7 @@ class Piece(_Plain, frozen=True, eq=False):
     strands: Callable[[], tuple[Strand, ...]]
     size: int = 0
     texts: Callable[[], Texts] | None = None
+    ending: Callable[[], list[str]] | None = None
 
 
 class ToolCall(Struct, frozen=True, gc=False):

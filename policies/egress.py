@@ -66,7 +66,7 @@ def screen_outbound(
     skipped = _skipped(digests, screen, known, own, past, before)
     readers = _readers(digests, skipped, screen, own, known)
     seams = list(_seams(pieces, screen.version, known, skipped))
-    strings = {number: Strings.of(pieces[number]) for number in _wanted(readers, seams)}
+    strings = _strings(pieces, readers, seams)
     opened = {n: strings[n] for n, marks in readers.items() if marks[0][1] is screen}
     suspects = _suspects(screen, own, strings, opened, seams, readers)
     findings = list(beside)
@@ -150,10 +150,17 @@ def _readers(
     return dict(sorted(readers.items()))
 
 
-def _wanted(readers: Iterable[int], seams: Sequence[Seam]) -> list[int]:
-    """Numbers of the pieces that are looked into."""
-    met = (number for _, first, right in seams for number in range(first, right + 1))
-    return sorted({*readers, *met})
+def _strings(
+    pieces: Sequence[Piece], readers: Iterable[int], seams: Sequence[Seam]
+) -> dict[int, Strings]:
+    """Number of each piece that is looked into → its strings; of those that are there only for what
+    goes on behind them, the last ones."""
+    whole = {*readers, *[right for _, _, right in seams]}
+    before = {number for _, first, right in seams for number in range(first, right)}
+    return {
+        number: (Strings.of if number in whole else Strings.last_of)(pieces[number])
+        for number in sorted(whole | before)
+    }
 
 
 def _suspects(

@@ -75,6 +75,14 @@ class Strings:
         )
 
     @classmethod
+    def last_of(cls, piece: Piece) -> "Strings":
+        """Those of `piece` as far as what follows it may go on with them, if they are known. Raises
+        as its `strands` does."""
+        if piece.ending is None:
+            return cls.of(piece)
+        return cls(Texts(piece.ending(), [], []), piece.strands)
+
+    @classmethod
     def made(cls, strands: Sequence[Strand]) -> "Strings":
         """Those of strands that are there already."""
         return cls(sort_out(strands), lambda: strands)
@@ -97,15 +105,19 @@ def contents(strands: Iterable[Strand]) -> list[str]:
     return [strand.text for strand in strands if is_content(strand)]
 
 
+def ending(parts: Sequence[str], size: int = SEAM) -> list[str]:
+    """The last `size` characters of the parts."""
+    last = enough(reversed(parts), size)[::-1]
+    if last:
+        last[0] = last[0][-size:]
+    return last
+
+
 def outer(parts: Sequence[str], size: int, *, start: bool) -> list[str]:
     """The last `size` characters of the parts, behind the first ones if something else meets their
     `start`."""
-    ending = enough(reversed(parts), size)[::-1]
-    if ending:
-        ending[0] = ending[0][-size:]
-    if not start:
-        return ending
-    return [*[text[:size] for text in enough(parts, size)], *ending]
+    first = [text[:size] for text in enough(parts, size)] if start else []
+    return [*first, *ending(parts, size)]
 
 
 def halves(text: str, size: int) -> str:
@@ -149,8 +161,8 @@ class Meeting(NamedTuple):
 def meeting(before: Sequence[str], after: Sequence[str], size: int = SEAM) -> Meeting:
     """What meets where the texts of one message follow those of another, `size` characters of
     each."""
-    ending = enough(reversed(before), size)[::-1]
-    return Meeting(ending, "".join(ending)[-size:], "".join(enough(after, size))[:size], size)
+    last = enough(reversed(before), size)[::-1]
+    return Meeting(last, "".join(last)[-size:], "".join(enough(after, size))[:size], size)
 
 
 def enough(texts: Iterable[str], size: int) -> list[str]:

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from policies.conversation import Address, Message, Piece
 from policies.past import NONE, Past
-from proxy.dialects.facts import Facts
+from proxy.dialects.facts import Facts, piece_of
 from proxy.json_known import Source
 from proxy.json_spans import array_spans
 from proxy.lazyjson import Kind, Known, Node
@@ -121,7 +121,7 @@ def remember(
         return
     body, key = node.source.body, _key(node)
     spans = tuple(here[:-1])
-    pieces, held = _pieces(node, spans, messages, beginnings.get(key))
+    pieces, held = _pieces(node, spans, facts, messages, beginnings.get(key))
     new = Beginning(
         Known.of(body, here[-1][0], node.offset, spans),
         len(body),
@@ -153,7 +153,11 @@ def passed(node: Node | None, beginnings: Beginnings) -> None:
 
 
 def _pieces(
-    node: Node, spans: Sequence[tuple[int, int]], messages: Sequence[Message], old: Beginning | None
+    node: Node,
+    spans: Sequence[tuple[int, int]],
+    facts: Sequence[Facts],
+    messages: Sequence[Message],
+    old: Beginning | None,
 ) -> tuple[tuple[Piece, ...], tuple[_Held, ...]]:
     """The pieces of the list `node`, and what they are read from; those of the `old` list remain
     where the body begins like that one."""
@@ -167,19 +171,22 @@ def _pieces(
             each.body = body
     mine, count = _Held(body), len(pieces)
     new = [
-        _piece(partial(_node, mine, m.address, *span), m, span)
-        for span, m in zip(spans[count:], messages[count:], strict=False)
+        _piece(partial(_node, mine, m.address, *span), f, m, span)
+        for span, f, m in zip(spans[count:], facts[count:], messages[count:], strict=False)
     ]
     return (*pieces, *new), (*held, mine)
 
 
-def _piece(node: Callable[[], Node], message: Message, span: tuple[int, int]) -> Piece:
+def _piece(
+    node: Callable[[], Node], facts: Facts, message: Message, span: tuple[int, int]
+) -> Piece:
     start, end = span
-    return Piece(
+    return piece_of(
+        facts,
         message.address,
         message.digest,
-        lambda: node().strands(),
         end - start,
+        lambda: node().strands(),
         lambda: node().texts(),
     )
 

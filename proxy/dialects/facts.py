@@ -12,8 +12,19 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from policies.conversation import Address, Half, Message, Origin, ToolCall, Unit
+from policies.conversation import (
+    Address,
+    Half,
+    Message,
+    Origin,
+    Piece,
+    Strand,
+    Texts,
+    ToolCall,
+    Unit,
+)
 from policies.loops import signature
+from policies.screening.parts import ending
 from proxy.memory import Memory
 from proxy.said import Said, said, text_digest
 
@@ -26,6 +37,7 @@ STORE_BYTES = 8 * 1024 * 1024
 
 _MOST_SAID = 8  # parts; a message that says more is read again where it matters
 _ENTRY = 1200  # digest, facts, what is said, their tuples and the slot in the store
+_ENDING = 1200  # the last of what a message says, with its list
 _PART = 500  # one unit, as found and as made last, call or address, with its tuples
 _Units = tuple[Message, tuple[str, ...], bool, tuple[Unit, ...]]
 
@@ -89,6 +101,7 @@ class Facts(Struct, frozen=True, eq=False, gc=False):
     notable: bool = False
     _said: list[Said] = field(default_factory=list)
     _signs: list[tuple[bytes, ...]] = field(default_factory=list)
+    _ending: list[list[str]] = field(default_factory=list)
     _placed: list[Message] = field(default_factory=list)
     _units: list[_Units] = field(default_factory=list)
 
@@ -106,6 +119,18 @@ class Facts(Struct, frozen=True, eq=False, gc=False):
         if len(words) <= _MOST_SAID:
             self._said[:] = [words]
         return words
+
+    def strings(self, read: Callable[[], Texts]) -> Texts:
+        """The strings of the message, which `read` gives."""
+        strings = read()
+        self._ending[:] = [ending(strings.contents)]
+        return strings
+
+    def ending(self, read: Callable[[], Texts]) -> list[str]:
+        """The last of its contents; `read` gives its strings when they are not known."""
+        for kept in self._ending[:1]:
+            return kept
+        return ending(self.strings(read).contents)
 
     def _size(self) -> int:
         """Bytes of what came back from calls."""
@@ -175,6 +200,19 @@ class Facts(Struct, frozen=True, eq=False, gc=False):
         return units
 
 
+def piece_of(
+    facts: Facts,
+    address: Address,
+    digest: bytes,
+    size: int,
+    strands: Callable[[], tuple[Strand, ...]],
+    texts: Callable[[], Texts],
+) -> Piece:
+    """The piece of a message with these `facts`, of `size` bytes."""
+    read = partial(facts.strings, texts)
+    return Piece(address, digest, strands, size, read, partial(facts.ending, texts))
+
+
 def _nothing() -> tuple[()]:
     return ()
 
@@ -216,7 +254,7 @@ def size(facts: Facts) -> int:
     if facts.notable:
         parts += len(facts.opaque) + len(facts.unknown) + len(facts.tools)
         total += sum(map(getsizeof, facts.tools))
-    return total + _ENTRY + _PART * parts
+    return total + _ENTRY + _PART * parts + (_ENDING if facts.role else 0)
 
 
 class FactStore:

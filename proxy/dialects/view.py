@@ -20,7 +20,7 @@ from policies.conversation import (
 )
 from policies.past import NONE, Past
 from proxy.dialects.beginnings import Shared, remember, shared, worth_it
-from proxy.dialects.facts import Facts, FactStore, Found
+from proxy.dialects.facts import Facts, FactStore, Found, piece_of
 from proxy.dialects.notes import Notes
 from proxy.dialects.opened import Opened, opened
 from proxy.dialects.runs import leading, runs_of, turn_of
@@ -201,7 +201,8 @@ def _messages(node: Node, common: Shared, reading: Reading, store: FactStore, se
     seen.pieces += common.pieces
     rest = [*zip(range(made, count), items, (*common.digests, *new), strict=True)]
     seen.pieces += [
-        Piece(item.address, digest, item.strands, item.size, item.texts) for _, item, digest in rest
+        piece_of(seen.said[number], item.address, digest, item.size, item.strands, item.texts)
+        for number, item, digest in rest
     ]
     seen.messages += [
         seen.said[number].message(number, item.address, digest) for number, item, digest in rest

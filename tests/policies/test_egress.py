@@ -2,14 +2,18 @@
 
 import hashlib
 from collections.abc import Callable
+from itertools import pairwise
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from policies.conversation import Piece, Strand
 from policies.decision import Allow, BlockFallBackLocal, Finding
 from policies.egress import screen_outbound, unread
 from policies.screening import AMBIGUOUS, Own, Screen
+from policies.screening.parts import ending
 
 SECRET = "Zq7xW2pL9rTf"
 KEY = "k9Jw3Qp" + "mVx2Lr8Tn5"
@@ -183,6 +187,49 @@ def test_a_secret_in_several_short_messages(screen):
     known |= set(screen_outbound(short("well", *parts[:2]), screen, set()).clean)
     again = screen_outbound(short("well", *parts), screen, known)
     assert isinstance(again.verdict, BlockFallBackLocal)
+
+
+def ended(pieces: list[Piece]) -> list[Piece]:
+    """The same pieces, of which the last texts are known."""
+
+    def known(piece: Piece) -> Callable[[], list[str]]:
+        last = ending([strand.text for strand in piece.strands()])
+        return lambda: last
+
+    return [replace(piece, ending=known(piece)) for piece in pieces]
+
+
+@settings(max_examples=60)
+@given(
+    cuts=st.lists(st.integers(0, len(SECRET)), min_size=1, max_size=3),
+    long=st.lists(st.booleans(), min_size=4, max_size=4),
+)
+def test_of_what_was_read_its_last_texts_say_as_much_as_all_of_it(screen, cuts, long):
+    """A secret across the end of what is known is found as if it had been read again."""
+    ends = [0, *sorted(cuts), len(SECRET)]
+    texts = [
+        "word " * 500 * far + SECRET[start:stop]
+        for (start, stop), far in zip(pairwise(ends), long, strict=False)
+    ]
+    opened = Opened()
+    pieces = [
+        replace(p, size=2500 * far + 12)
+        for p, far in zip(messages(opened, *texts), long, strict=False)
+    ]
+    known = set(screen_outbound(pieces[:-1], screen, set()).clean)
+    plain = screen_outbound(pieces, screen, known)
+    fast = screen_outbound(ended(pieces), screen, known)
+    assert (fast.verdict, fast.clean) == (plain.verdict, plain.clean)
+
+
+def test_of_what_was_read_its_last_texts_are_asked_for_alone(screen):
+    """And the message behind it is read whole."""
+    opened = Opened()
+    known = set(screen_outbound(messages(opened, "one", "two"), screen, set()).clean)
+    pieces = ended(messages(opened, "one", "two", "three"))
+    opened.opened.clear()
+    assert screen_outbound(pieces, screen, known).verdict == Allow()
+    assert opened.opened == [("messages", 2)]
 
 
 def test_a_long_message_ends_what_is_looked_at_together(screen):

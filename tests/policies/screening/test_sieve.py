@@ -145,6 +145,18 @@ def test_what_the_sieve_lets_go_holds_nothing(request):
             assert screen.seam(pieces[left], pieces[right]) == ()
 
 
+@settings(max_examples=100)
+@given(request=requests())
+def test_where_a_small_text_has_nothing_no_test_finds_anything(request):
+    """Asked of all at once, and test by test."""
+    sieve = _screen().sieve
+    texts = [strand.text for piece in request for strand in piece]
+    quick = sieve.sift(texts)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("policies.screening.sieve._SMALL", -1)
+        assert sieve.sift(texts) == quick
+
+
 @settings(max_examples=60)
 @given(request=requests(), known=st.integers(0, 1))
 def test_the_end_of_what_is_known_counts(request, known):

@@ -7,10 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from policies.conversation import Conversation, Message, Origin
+from policies.conversation import Conversation, Message, Origin, Piece
 from policies.loops import polls, reads, repeats, rounds_of, same_result
+from policies.screening.parts import ending
 from proxy.dialects.anthropic_messages import AnthropicMessages
 from proxy.dialects.beginnings import LEAST, Beginnings, passed, remember, shared
+from proxy.dialects.facts import Facts
 from proxy.identity import unit_ids
 from proxy.json_node import Node
 from proxy.lazyjson import Malformed, read
@@ -40,10 +42,19 @@ def body(messages: list[Any], style: dict[str, Any], tool: str = "a") -> bytes:
 
 
 def same(one: Conversation, two: Conversation) -> bool:
-    strands = [[(p.strands(), p.texts()) for p in c.pieces] for c in (one, two)]  # type: ignore[misc]
+    strands = [[_read(piece) for piece in c.pieces] for c in (one, two)]
     said = [[c.said(m.index) for m in c.messages] for c in (one, two)]
     counts = [counted(conversation) for conversation in (one, two)]
     return one == two and strands[0] == strands[1] and said[0] == said[1] and counts[0] == counts[1]
+
+
+def _read(piece: Piece) -> tuple[object, ...]:
+    """All that is read from a piece, in each way."""
+    assert piece.texts is not None
+    last = None if piece.ending is None else piece.ending()
+    assert last in (None, ending(piece.texts().contents))
+    assert piece.ending is None or piece.ending() == last
+    return piece.strands(), piece.texts(), last
 
 
 def counted(conversation: Conversation) -> list[object]:
@@ -120,12 +131,12 @@ def test_only_whole_items_are_known(before: str, after: str, known: int) -> None
     memory: Beginnings = Memory(10**6)
     old, new = listed(before.encode()), listed(after.encode())
     digests = old.item_digests(b"")
-    facts = [object()] * len(digests)
+    facts = [Facts(role="user")] * len(digests)
     messages = [
         Message(n, ("messages", n), "user", Origin.OPERATOR, digest)
         for n, digest in enumerate(digests)
     ]
-    remember(old, facts, messages, memory)  # type: ignore[arg-type]
+    remember(old, facts, messages, memory)
     found = shared(new, memory)
     assert (len(found.spans), len(found.digests), len(found.facts)) == (known,) * 3
     items = new.items(found.spans)
