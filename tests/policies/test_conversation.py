@@ -13,6 +13,7 @@ from policies.conversation import (
     ToolCall,
     Unit,
 )
+from policies.past import Past
 
 
 def test_a_conversation_that_nobody_can_ask_says_nothing() -> None:
@@ -36,6 +37,12 @@ def test_values_are_compared_by_what_they_were_given() -> None:
     facts = 0, ("m", 0), "user", Origin.TOOL, b"d"
     assert Message(*facts, signs=partial(tuple, [b"s"])) == Message(*facts)
     assert Message(*facts, size=1) != Message(*facts)
+    talk = Conversation("d", "m", False, (), (), 0, (), (), (), past=Past(1))
+    talk.names["key"] = b"name"
+    assert talk == Conversation("d", "m", False, (), (), 0, (), (), (), past=Past(2))
+    assert talk != Conversation("d", "m", True, (), (), 0, (), (), ())
+    assert structs.replace(talk, turn=1).names == {}
+    assert talk.names == {"key": b"name"}
 
 
 def test_no_value_shows_a_text() -> None:
