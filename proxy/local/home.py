@@ -7,7 +7,6 @@ fails. It must not know why a request stays at home, nor a policy.
 
 import asyncio
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from functools import partial
 from typing import Final
 
@@ -26,6 +25,7 @@ from proxy.local.asked import talk
 from proxy.local.asking import HOLD, Asked, ask
 from proxy.local.counts import counted
 from proxy.local.echo import Echo
+from proxy.local.entire import Entire
 from proxy.local.estimate import tokens
 from proxy.local.late import Late, given_up
 from proxy.local.lively import Lively
@@ -34,7 +34,6 @@ from proxy.local.speeches import Speeches
 from proxy.local.straight import straight
 from proxy.local.talk import Talk
 from proxy.local.telling import Telling
-from proxy.local.texts import Texts
 from proxy.local.unsealed import Unsealed
 from proxy.local.writers import writer
 from proxy.upstream import Outbound
@@ -193,7 +192,10 @@ class Home:
                 given_up(sending)
         if sending.done():
             answer = sending.result()
-            if answer.stream != "sse" or answer.whole is not None:
+            if asked.stream != (answer.stream == "sse"):
+                answer.close()
+                raise gone(asked.upstream, "it answered in another form than it was asked for")
+            if not asked.stream or answer.whole is not None:
                 return self._dressed(asked, answer, stand_up)
             return self._dressed(asked, _lively(asked, answer), stand_up)
         late, headers = Late(asked.upstream, sending), [("content-type", EVENTS)]
@@ -201,11 +203,19 @@ class Home:
         return self._dressed(asked, _lively(asked, begun, late=True), stand_up)
 
     def _dressed(self, asked: Asked, answer: Answer, stand_up: Callable[[], None]) -> Answer:
-        """`answer` under the name of the model that the client asked for."""
+        """`answer` under the name of the model that the client asked for, and whole."""
+        entire = Entire(
+            asked.dialect.name,
+            answer.stream,
+            told=partial(self._remember, asked),
+            late=partial(self._later, asked),
+            broken=partial(gone, asked.upstream),
+        )
 
         def close() -> None:
             stand_up()
             answer.close()
+            entire.close()
 
         return Answer(
             answer.status,
@@ -215,8 +225,7 @@ class Home:
             answer.reason,
             idle=answer.idle,
             close=close,
-            observers=(Texts(answer.stream, partial(self._later, asked)),),
-            filters=(Echo(asked.model), Unsealed()),
+            filters=(Echo(asked.model), Unsealed(), entire),
         )
 
     def _seat(self) -> Callable[[], None]:
@@ -231,17 +240,26 @@ class Home:
 
         return stand_up
 
-    def _later(self, asked: Asked, texts: Sequence[str]) -> None:
-        """Remember what was said although nobody waits for it."""
+    def _remember(self, asked: Asked, texts: Sequence[str]) -> asyncio.Task[None]:
+        """Remember what was said, whether or not somebody waits for it to the end."""
 
         async def remember() -> None:
-            # The conversation is marked in any case; the lines are what goes beyond.
-            with suppress(Refused):
-                await asked.told(texts)
+            await asked.told(texts)
 
         task = asyncio.get_running_loop().create_task(remember())
         self._remembering.add(task)
-        task.add_done_callback(self._remembering.discard)
+        task.add_done_callback(self._remembered)
+        return task
+
+    def _remembered(self, task: asyncio.Task[None]) -> None:
+        self._remembering.discard(task)
+        if not task.cancelled():
+            task.exception()  # it is told to who waits, if anybody does
+
+    def _later(self, asked: Asked, texts: Sequence[str]) -> None:
+        """The same where nobody waits. The conversation is marked in any case; the lines are what
+        goes beyond."""
+        _ = self._remember(asked, texts)
 
 
 def _lively(asked: Asked, answer: Answer, *, late: bool = False) -> Answer:

@@ -1,15 +1,12 @@
-"""The text of an answer and what it gives its tools, gathered from a copy while it goes by.
+"""The text of an answer and what it gives its tools, gathered while it goes by.
 
 Owns where the dialects have it. It must not know what it is gathered for.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-import msgspec
-
-from proxy.dialects.streams import Kind, TooLong, decoder
 from proxy.local.arguments import parts, strings_in
 
 MOST: Final = 4 * 1024 * 1024
@@ -17,43 +14,28 @@ MOST: Final = 4 * 1024 * 1024
 
 
 class Texts:
-    """An observer of one answer; at its end `told` gets its text, in one piece, and then every
-    string that is given to a tool."""
+    """What one answer says, event by event."""
 
-    def __init__(self, stream: Kind, told: Callable[[Sequence[str]], None]) -> None:
-        self._events = decoder(stream)
-        self._told = told
+    def __init__(self) -> None:
         self._found: list[str] = []
         self._calls: defaultdict[str, list[str]] = defaultdict(list)
         self._size = 0
 
-    def chunk(self, data: bytes) -> None:
-        """The next bytes of the answer."""
-        try:
-            self._take(self._events.feed(data))
-        except TooLong:
-            self._size = MOST
+    def add(self, value: Any) -> None:
+        """The next event, or a whole answer, decoded."""
+        if self._size >= MOST:
+            return
+        for text in _texts(value):
+            self._found.append(text)
+            self._size += len(text)
+        for which, piece in parts(value):
+            self._calls[which].append(piece)
+            self._size += len(piece)
 
-    def end(self) -> None:
-        """No more will come."""
-        self._take(self._events.end())
+    def all(self) -> list[str]:
+        """The text, in one piece, and then every string that is given to a tool."""
         given = ["".join(pieces) for pieces in self._calls.values()]
-        self._told(["".join(self._found), *(text for each in given for text in strings_in(each))])
-
-    def _take(self, events: Sequence[Any]) -> None:
-        for event in events:
-            if event.data is None or self._size >= MOST:
-                continue
-            try:
-                value = msgspec.json.decode(event.data)
-            except (msgspec.DecodeError, ValueError, RecursionError):
-                continue
-            for text in _texts(value):
-                self._found.append(text)
-                self._size += len(text)
-            for which, piece in parts(value):
-                self._calls[which].append(piece)
-                self._size += len(piece)
+        return ["".join(self._found), *(text for each in given for text in strings_in(each))]
 
 
 def _texts(value: Any) -> Iterator[str]:

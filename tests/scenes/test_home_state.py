@@ -123,7 +123,9 @@ async def test_a_locked_state_lets_no_word_out(speaks: str, stream: bool, tmp_pa
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
             writer.write(request(port, "/v1/messages", asking(stream=stream), NAMED))
             await asyncio.wait_for(locked.wait(), 5)
-            second = asyncio.create_task(stage.post("/v1/messages", asking("Hello."), NAMED))
+            second = asyncio.create_task(
+                stage.post("/v1/messages", asking("Hello.", stream=stream), NAMED)
+            )
             with pytest.raises(TimeoutError):
                 await asyncio.wait_for(reader.read(1), 0.5)
             assert any(SECRET.encode() in each.body for each in stage.home.requests)
@@ -132,7 +134,8 @@ async def test_a_locked_state_lets_no_word_out(speaks: str, stream: bool, tmp_pa
         assert b"local" in said
         writer.transport.abort()
         await second
-        third = await stage.post("/v1/messages", asking(f"It said: {CANARY}"), NAMED)
+        later = asking(f"It said: {CANARY}", stream=stream)
+        third = await stage.post("/v1/messages", later, NAMED)
         assert third.headers["x-transom-notice"] == "home-only"
         assert CANARY.encode() not in b"".join(stage.upstream.received)
         assert SECRET.encode() not in b"".join(stage.upstream.received)
@@ -172,3 +175,54 @@ async def test_clients_that_leave_at_any_moment_leave_nothing_behind(
 def _tasks(stage: Home) -> set[asyncio.Task[Any]]:
     """All but those of the scripted home, which holds its side of idle connections."""
     return {task for task in asyncio.all_tasks() if task not in stage.home._tasks}
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("speaks", SPEAKS)
+async def test_the_end_of_an_answer_waits_for_what_is_remembered_of_it(
+    speaks: str, stream: bool
+) -> None:
+    """Its lines are written down before it is whole, whichever way home is asked; where they cannot
+    be, it does not come to its end."""
+
+    async def fails(*_: object) -> None:
+        raise StateError("no")
+
+    script = server(says(speaks, stream=stream), speaks)
+    async with at_home(script=script, speaks=(speaks,)) as stage:
+        store = stage.node.parts.store
+        marks, gate, count = store.mark, asyncio.Event(), 0
+
+        async def second(*whose: Any) -> None:
+            nonlocal count
+            count += 1
+            if count > 1:
+                await gate.wait()
+            await marks(*whose)
+
+        store.mark = second  # type: ignore[method-assign]
+        asked = asyncio.create_task(stage.post("/v1/messages", asking(stream=stream), NAMED))
+        async with asyncio.timeout(5):
+            while count < 2:
+                await asyncio.sleep(0.005)
+        await asyncio.sleep(0.1)
+        assert not asked.done()
+        gate.set()
+        answer = await asked
+        assert (answer.status, answer.body.count(b"door.")) == (200, 1)
+        assert (b"message_stop" in answer.body) == stream
+        other = asking(f"It said:\n{CANARY}", stream=stream)
+        assert (await stage.post("/v1/messages", other)).headers["x-transom-leg"] == "local"
+        count = 0
+
+        async def third(*whose: Any) -> None:
+            nonlocal count
+            count += 1
+            await (fails if count > 1 else marks)(*whose)
+
+        store.mark = third  # type: ignore[method-assign]
+        answer = await stage.post("/v1/messages", asking(f"{SECRET} again", stream=stream), NAMED)
+        assert answer.status == (200 if stream else 503)
+        assert b"state-unavailable" in answer.body
+        assert b"message_stop" not in answer.body
+        assert stage.upstream.accepted == 0

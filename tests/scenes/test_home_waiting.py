@@ -60,7 +60,8 @@ def events(dialect: str) -> tuple[bytes, ...]:
                 {"type": "response.output_text.delta", "delta": SAID},
                 {"type": "response.completed", "response": over},
             ]
-    return tuple(f"data: {json.dumps(each)}\n\n".encode() for each in found)
+    done = [b"data: [DONE]\n\n"] if dialect == "openai_chat" else []
+    return (*(f"data: {json.dumps(each)}\n\n".encode() for each in found), *done)
 
 
 def whole(dialect: str) -> Reply:
@@ -208,8 +209,9 @@ async def test_a_client_that_leaves_a_server_asked_straight(
 ) -> None:
     """The same, in the other way home."""
     monkeypatch.setattr("proxy.local.home.HOLD", 0.0 if late else 5.0)
-    chunks = (*events("openai_chat")[: 1 if words_first else 0], Fault.STALL)
-    reply = Reply.stream(chunks) if words_first else Fault.STALL
+    first = events("openai_chat")[0] if stream else b'{"choices": ['
+    form = "text/event-stream" if stream else "application/json"
+    reply = Reply.stream((first, Fault.STALL), form) if words_first else Fault.STALL
     async with at_home(script=speaking(reply), speaks=("openai",)) as stage:
         await _leaves(stage, PATHS["openai_chat"], asking("openai_chat", stream=stream))
 

@@ -1,25 +1,23 @@
-"""The text of an answer is gathered from a copy of it, in each dialect that a server may speak."""
+"""The text of an answer is gathered, in each dialect that a server may speak."""
 
 import json
-from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from proxy.dialects.streams import Kind
+from proxy.dialects.streams import Kind, decoder
 from proxy.local import texts
 from proxy.local.texts import Texts
 
 
 def heard(kind: Kind, *chunks: bytes) -> list[str]:
-    found: list[Sequence[str]] = []
-    observer = Texts(kind, found.append)
-    for chunk in chunks:
-        observer.chunk(chunk)
-    observer.end()
-    (told,) = found
-    return list(told)
+    texts, events = Texts(), decoder(kind)
+    for event in [*(each for chunk in chunks for each in events.feed(chunk)), *events.end()]:
+        with suppress(ValueError):
+            texts.add(json.loads(event.data or ""))
+    return texts.all()
 
 
 WHOLE = {
