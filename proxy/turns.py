@@ -35,16 +35,17 @@ class Turns:
         """What to wait for before work on a body of `size` bytes begins; None: begin at once.
         `looked`: it is looked into."""
         weight = (1 + size // LARGE) * (LOOKED if looked else 1)
-        loop = asyncio.get_running_loop()
-        if not self._turning:
-            self._turning = True
-            loop.call_soon(self._turn)
+        waits = None
         if self._left > 0 and not self._waiting:
             self._left -= weight
-            return None
-        future = loop.create_future()
-        self._waiting.append((weight, future))
-        return future
+        else:
+            waits = asyncio.get_running_loop().create_future()
+            self._waiting.append((weight, waits))
+        # While there is room, nobody needs to know whether the loop has turned since.
+        if self._left <= SHARE // 2 and not self._turning:
+            self._turning = True
+            asyncio.get_running_loop().call_soon(self._turn)
+        return waits
 
     def _turn(self) -> None:
         """The loop has turned: others may begin."""
