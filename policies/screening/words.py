@@ -29,7 +29,7 @@ GAP = 24
 _NEXT = 40
 """Characters that hold the word next to a seam."""
 _NEAR = 120
-_SLICE = 1 << 14
+_SLICE = 1 << 15
 _OVERLAP = 1 << 10
 """Bytes that two slices share: more than the longest seed with its gaps, and what stands before."""
 _LETTER_LEADS = (0xC3, 0xC4, 0xC5)
