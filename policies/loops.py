@@ -19,6 +19,7 @@ CYCLES = (2, 3, 4)
 """Lengths of cycles, in rounds."""
 
 _STOP = attrgetter("stop")
+_SORTED = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 _Place = tuple[int, int, int]
 
 
@@ -30,8 +31,7 @@ def signature(call: ToolCall) -> bytes:
 
 def _canonical(arguments: str) -> bytes:
     try:
-        value = json.loads(arguments)
-        return _bytes(json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False))
+        return _bytes(_SORTED.encode(json.loads(arguments)))
     except (ValueError, RecursionError):
         return _bytes(arguments.strip())
 
