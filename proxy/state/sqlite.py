@@ -36,16 +36,17 @@ BUSY_SECONDS = 2.0
 DEADLINE_SECONDS = 5.0
 """How long a request waits for its read or claim, queue included."""
 
-FEW = 32
-"""Rows up to which a claim, or a look for them, may be done on the loop: it takes a fifth of a
-millisecond."""
-
-MARKS = 256
-"""Marks that may be looked for there. Hardly one of them is found, and then there is no row to
-read: it takes half a millisecond, no longer than the way to a thread and back."""
+FEW = 256
+"""Rows up to which a claim, or a look for them, may be done on the loop. A few take a tenth of a
+millisecond, so many two or three, as long as reading the body that they come from. A thread takes
+half as long again: what it has in memory of the file counts no more once another one has written,
+and every request has the loop write something."""
 
 PUT_BACK = 250
 """Writes after which the log is put back into the file: some four pages each."""
+
+ROWS = 16
+"""Rows more that count as one more write: each is on a page of its own."""
 
 _BACKSTOP = 8000
 """Pages of log at which the writing thread does so itself."""
@@ -97,14 +98,14 @@ class SqliteStore:
         now = int(self._clock())
         new_frames, new_notes = tuple(frames), tuple(notes)
         if len(new_frames) == 1 and not new_notes:
-            self._count()
+            self._count(1)
             if won := self._inline.bare(lambda db: rows.insert_one(db, new_frames[0], now)):
                 return Rows(dict([won]))
 
         def insert(connection: sqlite3.Connection) -> Rows:
             return rows.insert(connection, new_frames, new_notes, now)
 
-        return await self._write(insert, few=len(new_frames) + len(new_notes) <= FEW)
+        return await self._write(insert, rows=len(new_frames) + len(new_notes))
 
     async def expire(self, keep: float) -> int:
         before = int(self._clock() - keep)
@@ -118,13 +119,12 @@ class SqliteStore:
 
     async def mark(self, digests: Sequence[bytes], session: str) -> None:
         now = int(self._clock())
-        few = len(digests) <= FEW
-        await self._write(lambda db: home_rows.mark(db, digests, session, now), few=few)
+        await self._write(lambda db: home_rows.mark(db, digests, session, now), rows=len(digests))
 
     async def marked(self, digests: Sequence[bytes]) -> frozenset[bytes]:
         now = int(self._clock())
         found, stale = await self._look(
-            lambda db: home_rows.marked(db, digests, now), few=len(digests) <= MARKS
+            lambda db: home_rows.marked(db, digests, now), few=len(digests) <= FEW
         )
         if stale:
             self._writer.post(lambda db: home_rows.touch(db, stale, now))
@@ -140,15 +140,15 @@ class SqliteStore:
         self, key: str, now: float, capacity: float, refill: float, count: int = 1
     ) -> Taken:
         return await self._write(
-            lambda db: book_rows.take(db, key, now, capacity, refill, count), few=True
+            lambda db: book_rows.take(db, key, now, capacity, refill, count), rows=1
         )
 
     async def record(self, page: Page) -> Written:
         now = self._clock()
         # A request waits for a row of the audit; everything else is gathered beside it.
         aside = page.events or page.sessions or page.counts
-        few = not aside and len(page.audit) + len(page.notices) <= FEW
-        return await self._write(lambda db: book_rows.write(db, page, now), few=few)
+        told = None if aside else len(page.audit) + len(page.notices)
+        return await self._write(lambda db: book_rows.write(db, page, now), rows=told)
 
     async def events(self, since: float = 0.0, limit: int = 1000) -> tuple[EventRow, ...]:
         return await self._reader.call(lambda db: book_rows.events(db, since, limit))
@@ -182,17 +182,18 @@ class SqliteStore:
         return await self._reader.call(work)
 
     async def _write(
-        self, work: Callable[[sqlite3.Connection], Result], *, few: bool = False
+        self, work: Callable[[sqlite3.Connection], Result], *, rows: int | None = None
     ) -> Result:
-        """Write in one transaction; what is `few` on the loop if nothing is in the way."""
-        self._count()
-        if few and (done := self._inline.attempt(work)) is not None:
+        """Write in one transaction; a few `rows` on the loop if nothing is in the way. None: nobody
+        knows how many."""
+        self._count(rows or 0)
+        if rows is not None and rows <= FEW and (done := self._inline.attempt(work)) is not None:
             return done
         return await self._writer.call(work)
 
-    def _count(self) -> None:
+    def _count(self, rows: int) -> None:
         """Another write: after so many the log is put back into the file."""
-        self._writes += 1
+        self._writes += 1 + rows // ROWS
         if self._writes >= PUT_BACK:
             self._writes = 0
             self._reader.post(_put_back)
