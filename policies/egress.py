@@ -5,10 +5,11 @@ must not know how secrets are recognised, nor any dialect.
 """
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from hashlib import sha256
 from typing import TypeVar
+
+from msgspec import Struct
 
 from policies.conversation import Address, Piece
 from policies.decision import Allow, BlockFallBackLocal, EgressVerdict, Finding, Screened
@@ -23,6 +24,7 @@ SHORT = 1024
 CHAIN = 6
 """Messages before another one that are looked at together with it."""
 
+_ALLOW = Allow()
 _T = TypeVar("_T")
 Opened = tuple[Address, Strings]
 Marks = Sequence[tuple[bytes, Screen | Own]]
@@ -30,8 +32,7 @@ Seam = tuple[bytes, int, int]
 """Mark, numbers of the first piece and of the last."""
 
 
-@dataclass(frozen=True, slots=True)
-class ScreenResult:
+class ScreenResult(Struct, frozen=True):
     """`verdict` on the whole body, `screened` for the proof, and in `clean` the marks to remember:
     pass them back in as `known` and what they stand for is not opened again. A mark holds the
     version of the screen, so marks of an older rule set or deny corpus match nothing. `opened`:
@@ -40,7 +41,10 @@ class ScreenResult:
     verdict: EgressVerdict
     screened: Screened
     clean: tuple[bytes, ...]
-    opened: tuple[Opened, ...] = field(default=(), repr=False)
+    opened: tuple[Opened, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"<ScreenResult {self.verdict}>"  # what was read is in no repr
 
 
 def screen_outbound(
@@ -174,11 +178,14 @@ def _suspects(
     """What has to be read by itself: all pieces are gone over as one first."""
     sought = own if any(isinstance(marks[-1][1], Own) for marks in readers.values()) else None
     look = partial(screen.suspects, strings, opened, [seam[1:] for seam in seams], sought)
-    everything = Suspects(dict.fromkeys(opened), set(range(len(seams))), own is not None)
+
+    def everything() -> Suspects:
+        return Suspects(dict.fromkeys(opened), set(range(len(seams))), own is not None)
+
     suspects = _tried(look, everything)
     others = [text for n in readers if n not in opened for text in strings[n].all]
     if sought is not None and others and not suspects.own:
-        suspects.own = _tried(partial(sought.may_stand_in, others), True)
+        suspects.own = _tried(partial(sought.may_stand_in, others), lambda: True)
     return suspects
 
 
@@ -219,15 +226,15 @@ def _together(
 
 
 def _guarded(piece: Piece, read: Callable[[], tuple[Finding, ...]]) -> tuple[Finding, ...]:
-    return _tried(read, (Finding(FAILED, place(piece.address), AMBIGUOUS),))
+    return _tried(read, lambda: (Finding(FAILED, place(piece.address), AMBIGUOUS),))
 
 
-def _tried(read: Callable[[], _T], failed: _T) -> _T:
+def _tried(read: Callable[[], _T], failed: Callable[[], _T]) -> _T:
     try:
         return read()
     except Exception:
         # SECURITY: a screen that fails has read nothing; what it failed on does not leave.
-        return failed
+        return failed()
 
 
 def _seams(
@@ -259,7 +266,7 @@ def _seams(
 
 def _verdict(findings: Sequence[Finding]) -> EgressVerdict:
     if not findings:
-        return Allow()
+        return _ALLOW
     distinct = tuple(dict.fromkeys(findings))
     certain = any(finding.family != AMBIGUOUS for finding in distinct)
     failed = any(finding.kind == FAILED for finding in distinct)

@@ -4,9 +4,7 @@ Owns the two steps round the decision, and what a leg does when the ledger fails
 refused, home goes on with frames that nobody remembers. It must not know a store or a dialect.
 """
 
-from dataclasses import dataclass, field
-
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from policies.conversation import Conversation
@@ -36,8 +34,7 @@ class Recalled(Struct, frozen=True):
     shown: Shown | Refusal | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Recollection:
+class Recollection(Struct, frozen=True, eq=False):
     """Recall and claim for requests of `client` that go to `leg`, on `route` where that says by
     itself how much leaves."""
 

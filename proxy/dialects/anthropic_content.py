@@ -10,8 +10,10 @@ go back unmodified), `tool_reference`, `browser_state`, images, ids.
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
+from typing import Any
 
-from policies.conversation import Form, Origin, ToolCall
+from policies.conversation import Address, Form, Half, Origin, ToolCall
+from proxy.dialects.facts import Found
 from proxy.dialects.notes import Notes, json_text, words
 from proxy.dialects.opened import Fields, Opened
 
@@ -54,6 +56,7 @@ _BLOCKS: Mapping[str, frozenset[str]] = MappingProxyType(
 # A look at a member of an enumeration takes five times as long as one at a global.
 _OPERATOR, _AGENT, _TOOL, _UNKNOWN = Origin.OPERATOR, Origin.AGENT, Origin.TOOL, Origin.UNKNOWN
 _CALLED, _RESULT = Form.OBJECT, Form.RESULT
+_TEXT, _RESULTS = _BLOCKS["text"], _BLOCKS["tool_result"]
 
 _IN_RESULT = frozenset(
     {"text", "image", "document", "search_result", "tool_reference", "browser_state"}
@@ -92,11 +95,15 @@ def _origin(notes: Notes) -> Origin:
 
 
 def _blocks(content: Opened, blocks: Sequence[object], notes: Notes) -> None:
-    """All blocks. Those of text that have no members but known ones are many, and read here."""
-    speaks, known = notes.role in ("user", "assistant"), _BLOCKS["text"]
+    """All blocks. Those of text, and results that are one string, are many, and read here where
+    they have no members but known ones."""
+    speaks = notes.role in ("user", "assistant")
     for index, block in enumerate(blocks):
-        if not (isinstance(block, dict) and block.get("type") == "text" and block.keys() <= known):
-            _block(content.item(index), notes)
+        if not (isinstance(block, dict) and block.get("type") == "text" and block.keys() <= _TEXT):
+            if isinstance(block, dict) and _is_plain(block) and not notes.spoken:
+                _plain_result((*content.way, index), block, notes)
+            else:
+                _block(content.item(index), notes)
             continue
         text = block.get("text")
         if speaks and isinstance(text, str) and text and not text.isspace():
@@ -106,6 +113,23 @@ def _blocks(content: Opened, blocks: Sequence[object], notes: Notes) -> None:
                 notes.beside.append((*content.way, index, "citations"))
         else:
             notes.beside.append((*content.way, index))
+
+
+def _is_plain(result: Mapping[str, object]) -> bool:
+    text = isinstance(result.get("content"), str)
+    return text and result.get("type") == "tool_result" and result.keys() <= _RESULTS
+
+
+def _plain_result(way: Address, result: Mapping[str, Any], notes: Notes) -> None:
+    """What `_block` notes of a result that is one string."""
+    call, text, at = result.get("tool_use_id"), result["content"], (*way, "content")
+    call = call if isinstance(call, str) else ""
+    notes.beside.append(way)
+    notes.halves.append(Half(call, "", way, way, at, _RESULT))
+    notes.answers.append(call)
+    notes.begin_result()
+    if text:
+        notes.found.append(Found(at, text, "", call))
 
 
 def _said(node: Opened, text: object, notes: Notes) -> bool:

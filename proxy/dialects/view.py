@@ -6,7 +6,8 @@ becomes a tool's name. It must not know a vendor: a `Reading` says how one messa
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
+from hashlib import sha256
 
 from policies.conversation import (
     Address,
@@ -30,6 +31,8 @@ from proxy.said import Said, said, words_of
 
 MESSAGE = b"message\0"
 """Salt of the digest of a message or item: its role in the body, part of what makes it equal."""
+
+_SHORT = 128  # bytes of a member that is likely to come again, and takes longer to hash
 
 MOST_MEMBERS = 1_000
 MOST_MESSAGES = 100_000
@@ -125,18 +128,18 @@ def view(document: Document, reading: Reading, store: FactStore) -> Conversation
         runs,
         turn_of(runs, start),
         units,
-        tuple(dict.fromkeys(name for _, fact in facts for name in fact.tools)),
+        tuple(dict.fromkeys([name for _, fact in facts for name in fact.tools])),
         tuple(seen.pieces),
-        tuple(base + way for base, fact in facts for way in fact.opaque),
-        tuple(base + way for base, fact in facts for way in fact.unknown),
-        tuple(dict.fromkeys(name for _, fact in facts for name in fact.held)),
+        tuple([base + way for base, fact in facts for way in fact.opaque]),
+        tuple([base + way for base, fact in facts for way in fact.unknown]),
+        tuple(dict.fromkeys([name for _, fact in facts for name in fact.held])),
         seen.prompt,
         partial(_said, seen),
         partial(_words, seen),
         reading.reminds,
-        tuple(dict.fromkeys(pair for _, fact in facts for pair in fact.leans)),
+        tuple(dict.fromkeys([pair for _, fact in facts for pair in fact.leans])),
         notes=reading.notes(model),
-        leaning=tuple((base + way, pair) for base, fact in facts for way, pair in fact.leaning),
+        leaning=tuple([(base + way, pair) for base, fact in facts for way, pair in fact.leaning]),
         past=past,
         before=seen.before,
     )
@@ -149,14 +152,18 @@ def _check_case(root: Node, key: str, fields: frozenset[str]) -> None:
 
 def member_piece(key: str, node: Node, digest: bytes = b"") -> Piece:
     """The piece of one top-level member: its key, then everything below. `digest`: where known."""
-    digest = digest or node.digest(_member_salt(key))
+    digest = digest or (_short if node.size <= _SHORT else _digest)(key, node.raw)
     strands, texts = partial(node.strands, keyed=True), partial(node.texts, keyed=True)
     return Piece(node.address, digest, strands, node.size, texts)
 
 
-def _member_salt(key: str) -> bytes:
+def _digest(key: str, raw: bytes) -> bytes:
     # A lone surrogate in a key is refused when its strands are read; here it only must not fail.
-    return b"member:" + key.encode("utf-8", "surrogatepass") + b"\0"
+    return sha256(b"member:" + key.encode("utf-8", "surrogatepass") + b"\0" + raw).digest()
+
+
+_short = lru_cache(maxsize=1024)(_digest)
+"""The same for what stands in every other request, as the name of a model does."""
 
 
 def _member(

@@ -45,7 +45,7 @@ SCREEN_AND_PROOF = (
         "policies/egress.py",
         "a screen that fails has read nothing",
         "sabotage/scenes.py::a_screen_that_fails_sends_nothing",
-        Cut("return failed", "return type(failed)()"),
+        Cut("return failed()", "return type(failed())()"),
     ),
     line(
         "policies/elsewhere.py",
