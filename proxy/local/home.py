@@ -6,7 +6,7 @@ fails. It must not know why a request stays at home, nor a policy.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Final
 
@@ -27,6 +27,7 @@ from proxy.local.counts import counted
 from proxy.local.echo import Echo
 from proxy.local.entire import Entire
 from proxy.local.estimate import tokens
+from proxy.local.foreword import Foreword, asks_for_form
 from proxy.local.late import Late, given_up
 from proxy.local.lively import Lively
 from proxy.local.ollama import Model, chat
@@ -225,7 +226,7 @@ class Home:
             answer.reason,
             idle=answer.idle,
             close=close,
-            filters=(Echo(asked.model), Unsealed(), entire),
+            filters=(Echo(asked.model), Unsealed(), entire, *_foreword(asked)),
         )
 
     def _seat(self) -> Callable[[], None]:
@@ -260,6 +261,12 @@ class Home:
         """The same where nobody waits. The conversation is marked in any case; the lines are what
         goes beyond."""
         _ = self._remember(asked, texts)
+
+
+def _foreword(asked: Asked) -> Iterator[Foreword]:
+    # A sentence before it would break an answer that is to be JSON.
+    if asked.explain and not asks_for_form(asked.document.root):
+        yield Foreword(asked.explain)
 
 
 def _lively(asked: Asked, answer: Answer, *, late: bool = False) -> Answer:

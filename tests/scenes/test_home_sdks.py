@@ -32,14 +32,7 @@ ASKED = [
     if not (home.endswith("bytes") and way == "whole")
 ]
 WHOLE = [(home, client) for home, client in ASKED if not home.endswith("bytes")]
-IN_BYTES = ("form", "loop")
-"""Cases whose answers also come a byte at a time: text, thoughts, calls one by one and at once."""
-MATRIX = [
-    (home, client, case)
-    for home, client in ASKED
-    for case in CASES
-    if case in IN_BYTES or not home.endswith("bytes")
-]
+MATRIX = [(home, client, case) for home, client in ASKED for case in CASES]
 
 
 def ids(value: object) -> str:
