@@ -48,6 +48,19 @@ _SEEN = [code for code in range(33, 127) if code not in _BETWEEN_WORDS]
 _ODD = frozenset((one, two) for one in _SEEN for two in _SEEN if _is_odd(one, two))
 
 
+_ROWS = b"abcdefghijklmnopqrstuvwxyz qwertyuiop asdfghjkl zxcvbnm qwertzu yxcvb azerty".split()
+_BESIDE = frozenset(
+    pair for row in _ROWS for one, two in pairwise(row) for pair in ((one, two), (two, one))
+)
+
+
+def in_order(value: bytes) -> float:
+    """The share of letters that stand beside the one before in the alphabet or on a keyboard:
+    nobody's secret, though no word has them so."""
+    letters = value.lower()
+    return sum(map(_BESIDE.__contains__, pairwise(letters))) / max(1, len(letters) - 1)
+
+
 def kinds(value: bytes) -> bytes:
     """Of each character but those between words: `d`igit, `l`ower or `u`pper case letter,
     `o`ther."""

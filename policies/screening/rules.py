@@ -7,7 +7,7 @@ gets here or what becomes of a finding.
 import base64
 import re
 import tomllib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
@@ -139,7 +139,18 @@ def load() -> tuple[Rule, ...]:
     """All rules of `rules.toml`. Raises `ValueError` for a rule that cannot work, but for one whose
     pattern is broken: that says so when it is needed."""
     text = resources.files("policies.screening").joinpath("rules.toml").read_text("utf-8")
-    return tuple(_rule(entry) for entry in tomllib.loads(text)["rule"])
+    data = tomllib.loads(text)
+    parts = {f"<@{name}>": part for name, part in data["parts"].items()}
+    return tuple(_rule(_whole(entry, parts)) for entry in data["rule"])
+
+
+def _whole(entry: dict[str, Any], parts: Mapping[str, str]) -> dict[str, Any]:
+    """`entry` with what its expressions share with others in its place."""
+    fields = dict(entry)
+    for name in {"trigger", "pattern"} & entry.keys():
+        for mark, part in parts.items():
+            fields[name] = fields[name].replace(mark, part)
+    return fields
 
 
 def _rule(entry: dict[str, Any]) -> Rule:

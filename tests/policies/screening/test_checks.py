@@ -119,6 +119,16 @@ def test_tokens_of_which_parts_are_no_json():
         (b"onlysmalllettersinhere", False),
         (b"aaaaaaaa1aaaaaaaa", False),
         (b"aB3_" * 5, False),
+        (b"wKzqTxVb" + b"nLmRyPdQ", True),
+        (b"wKzqTxVb" + b"nLmRyPd", True),
+        (b"qzxkvjwp" + b"fhgbtmrd", True),
+        (b"QZXKVJWP" + b"FHGBTMRD", True),
+        (b"wKzq.TxVbn/LmRyPdQ", True),
+        (b"aBcDeFgHiJkLmNoPq", False),
+        (b"asdfghjklzxcvbnm", False),
+        (b"UserVolumeEncryptionKey", False),
+        (b"getAdminPasswordHash", False),
+        (b"FROZENAUTHTOKENS", False),
     ],
 )
 def test_values_that_nobody_would_write_by_hand(value, real):
