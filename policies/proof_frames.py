@@ -110,6 +110,10 @@ class Frames:
         as its spelling tells; they are met now."""
         if (found := framed(came, sent, self._next())) is None:
             return False
+        if self._waiting is None:
+            self.met += [(self._rows[number], self._texts[number]) for number in found]
+            self._gone.update(found)
+            return True
         for number in found:
             self._take(number)
         return True
@@ -180,12 +184,11 @@ class Frames:
 
     def _take(self, number: int) -> None:
         row = self._rows[number]
-        if self._waiting is not None:
-            numbers = self._waiting[row.nonce]
-            # Mostly the first of them, so that a message of very many parts costs no more for each.
-            numbers.remove(number)
-            if not numbers:
-                del self._waiting[row.nonce]
+        numbers = self._open[row.nonce]
+        # Mostly the first of them, so that a message of very many parts costs no more for each.
+        numbers.remove(number)
+        if not numbers:
+            del self._open[row.nonce]
         self._gone.add(number)
         # What was claimed, and not its equal: next time these very objects are claimed again.
         self.met.append((row, self._texts[number]))

@@ -5,22 +5,18 @@ tool use is off.
 """
 
 from policies import proof_json as own
-from policies.proof_plan import CHOICES, Planned, forbids
+from policies.proof_plan import CHOICES, forbids
 from policies.proof_reading import ProofFailed, parsed, shown
 
 
-def turned_off(planned: Planned, key: str, sent: bytes) -> bool:
-    """Whether the member turns tool use off, as planned."""
-    if planned.tool_use or key not in CHOICES.values():
-        return False
-    return forbids(parsed(sent, key))
+def turned_off(key: str, sent: bytes) -> bool:
+    """Whether the member turns tool use off."""
+    return key in CHOICES.values() and forbids(parsed(sent, key))
 
 
-def silent(planned: Planned, sent: own.Members) -> None:
-    """Where tool use is planned to be off, it is: for all tools that are declared in `sent`."""
-    if planned.tool_use:
-        return
-    off = {key for key, raw in sent if turned_off(planned, key, raw)}
+def silent(sent: own.Members) -> None:
+    """Tool use is off, for all tools that are declared in `sent`; else `ProofFailed`."""
+    off = {key for key, raw in sent if turned_off(key, raw)}
     for key, raw in sent:
         # SECURITY: a turn that has gone on for too long must not go on.
         if key in CHOICES and CHOICES[key] not in off and parsed(raw, key):

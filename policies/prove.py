@@ -185,20 +185,22 @@ class _Proof:
 
     def bodies(self) -> tuple[own.Members, own.Members]:
         came, sent = self.opened()
-        met = 0
+        met, silenced = 0, not self.planned.tool_use
         for key, raw in sent:
-            met = self.tools_out(came, met, key)
+            if silenced:
+                met = self.tools_out(came, met, key)
             if met < len(came) and came[met][0] == key:
                 self.member(key, came[met][1], raw)
                 met += 1
-            elif turned_off(self.planned, key, raw):
+            elif silenced and turned_off(key, raw):
                 continue
             elif key not in _SYSTEM or not self.values.is_authored(parsed(raw, key)):
                 raise ProofFailed(shown(key))
-        met = self.tools_out(came, met, "")
+        if silenced:
+            met = self.tools_out(came, met, "")
+            silent(sent)
         if met < len(came):
             raise ProofFailed(shown(came[met][0]))
-        silent(self.planned, sent)
         if self.frames.left:
             raise ProofFailed("a frame that was claimed")
         if self.texts or self.notice:
@@ -217,11 +219,10 @@ class _Proof:
 
     def tools_out(self, came: own.Members, met: int, sent: str) -> int:
         """The next member that leaves, where the tools are left out as planned."""
-        out = not self.planned.tool_use and met < len(came) and came[met][0] == TOOLS != sent
-        return met + out
+        return met + (met < len(came) and came[met][0] == TOOLS != sent)
 
     def member(self, key: str, came: bytes, sent: bytes) -> None:
-        if turned_off(self.planned, key, sent):
+        if not self.planned.tool_use and turned_off(key, sent):
             return
         if key in _LISTS and came[:1] == sent[:1] == b"[" and self.listed(key, came, sent):
             return
@@ -293,6 +294,8 @@ class _Proof:
     def passed_over(self, key: str, came: Sequence[bytes], skipped: int, met: int) -> int:
         """The next message that is not left out as a whole."""
         gone = self.short.cut.gone if self.short is not None else frozenset()
+        if not (gone or self.planned.removed):
+            return met
         while met < len(came):
             if skipped + met not in gone:
                 if self.planned.ways(key, skipped + met) != [()]:

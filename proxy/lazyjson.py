@@ -134,9 +134,12 @@ def _to_judge(root: Node) -> Iterator[tuple[int, int, int]]:
             yield start, end, room
 
 
+_written = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
+
+
 def dump(value: object) -> bytes:
     """Compact JSON in UTF-8 for what we write ourselves; lone surrogates become escapes."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    text = _written(value)
     if lone_surrogate(text):
         text = re.sub("[\ud800-\udfff]", lambda half: f"\\u{ord(half[0]):04x}", text)
     return text.encode()

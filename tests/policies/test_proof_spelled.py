@@ -175,3 +175,13 @@ def test_what_is_seen_is_what_the_comparison_of_values_sees(
     else:
         assert not quick.met
         assert change or not units or {"transom_data", NONCE} & {*units.values()}
+
+
+def test_frames_are_seen_behind_ones_that_took_a_closer_look() -> None:
+    """A text that spells the stem is compared; the next message is seen by its spelling again."""
+    texts = {0: "a TRANSOM_DATA b", 1: "text"}
+    rows = dict.fromkeys(texts, ROW)
+    frames = Frames(Claimed(rows), texts)
+    assert frames.meet(texts[0], inside("a transom-data-marker-removed b"))
+    assert frames.meet_spelled(dump(result("text")), dump(result(inside("text"))))
+    assert not frames.left
