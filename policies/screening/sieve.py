@@ -107,7 +107,7 @@ class Sieve:
         for joined in _joined(texts):
             self._anchored(joined, sifted)
             self._worded(joined, sifted, len(texts) if worded is None else worded)
-            sifted.tested.update(self._tested(joined, self.tests))
+            self._tested(joined, sifted)
             bare = joined.fresh.translate(None, SQUEEZED) if denied.corpus or own else b""
             if denied.corpus and denied.meet(joined.data, bare):
                 # A value may have parts in any of them, or in those before.
@@ -128,7 +128,7 @@ class Sieve:
                 break
             numbers = list(texts)
             for joined in _joined(list(texts.values())):
-                left.update(numbers[at] for at in self._tested(joined, self.unescaped))
+                left.update(numbers[at] for at in joined.met(self.unescaped.search))
             plain = {number: _plain(text) for number, text in texts.items() if number not in left}
             views = {number: view for number, view in plain.items() if view}
             numbers = list(views)
@@ -162,15 +162,15 @@ class Sieve:
             sifted.kept.update(joined.where(self.words.far_run, joined.all, SHORTEST_FAR_RUN))
             sifted.open.update(range(joined.first, min(joined.last + 1, stop)))
 
-    def _tested(self, joined: "_Joined", tests: Test) -> Iterator[int]:
+    def _tested(self, joined: "_Joined", sifted: Sifted) -> None:
         if len(joined.data) <= _SMALL and self.sentry.quiet(joined.data):
             return
-        plain = joined.plain and b"\x1b" not in joined.data
-        for test in (tests,) if plain else (tests, self.foreign):
-            yield from joined.met(test.search)
+        sifted.tested.update(joined.met(self.tests.search))
+        if not joined.plain or b"\x1b" in joined.data:
+            sifted.kept.update(joined.met(self.foreign.search))
         for test in self.run_tests:
-            yield from joined.met_in_runs(test.search)
-        yield from joined.long()
+            sifted.kept.update(joined.met_in_runs(test.search))
+        sifted.kept.update(joined.long())
 
 
 class _Sought:

@@ -17,7 +17,7 @@ from mnemonic import Mnemonic
 
 from policies.conversation import Strand
 from policies.screening import Screen, rules
-from policies.screening.sieve import APART, Sieve
+from policies.screening.sieve import APART, Sieve, Sifted
 from policies.screening.words import SHORTEST_FAR_RUN, SHORTEST_RUN, Words
 from tests.policies.screening.laid import laid
 
@@ -242,7 +242,7 @@ def test_runs_are_met_wherever_they_stand(parts):
     texts = [written[kind] + " of it is" * size for kind, size in parts]
     texts += [" of it is" * size + written[kind] for kind, size in parts]
     expected = {n for n, (kind, _) in enumerate(parts * 2) if kind in ("run", "hex", "line")}
-    assert screen.sieve.sift(texts).tested == expected
+    assert screen.sieve.sift(texts).kept == expected
 
 
 @pytest.mark.parametrize("before", range(0, 25, 3))
@@ -251,8 +251,8 @@ def test_short_texts_side_by_side_are_no_long_run(before):
     between them; a run that begins behind them is met all the same."""
     sieve = _screen().sieve
     short = ["." * before, *(f"{number:022}" for number in range(90))]
-    assert sieve.sift(short).tested == set()
+    assert sieve.sift(short) == Sifted()
     behind = len(short)
     texts = [*short, "-_" * 512, *short]
-    assert sieve.sift(texts).tested == {behind}
-    assert not sieve.sift([*short, "-_" * 470, *short]).tested
+    assert sieve.sift(texts) == Sifted(kept={behind})
+    assert sieve.sift([*short, "-_" * 470, *short]) == Sifted()
