@@ -8,14 +8,13 @@ import secrets
 import sys
 from collections.abc import Awaitable, Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 
 from msgspec import Struct, structs
 
-from policies.authored import AUTHORED, LEFT_OUT
 from policies.conversation import Conversation, Piece
 from policies.decide import UNASKED, Watch, decide, looks_inside, unread
 from policies.decision import Claimed, Decision, FrameRow, Leg
+from policies.envelope import REPLACEMENT
 from policies.past import texts_of
 from policies.proof_plan import Planned
 from policies.prove import Beginning, Cleared, Mark, ProofFailed, prove
@@ -26,12 +25,12 @@ from proxy.apart import KNOWN, LARGE, Apart, effort
 from proxy.clean import CleanMarks
 from proxy.dialects.base import Dialect
 from proxy.dialects.beginnings import LEAST
-from proxy.dialects.placing import standing
 from proxy.errors import Refused
 from proxy.lazyjson import Document, Known, Malformed, read
 from proxy.ledger import Ledger
 from proxy.local.tools import AtHome, check_tools
 from proxy.memory import Memory
+from proxy.planned import authored, planned
 from proxy.plans import Plans
 from proxy.recollection import NOTHING, TRIES, Recalled, Recollection
 
@@ -48,9 +47,12 @@ TOOLS_BYTES = 4 * 1024 * 1024
 """Bound of the lists of tools that are remembered because they stay at home."""
 _MARK = 300  # bytes of one mark, or of one row in it, with their slots
 INLINE = 16 * 1024
-"""Bytes above which a screen with so much to read, or a proof with so much to frame, would hold the
-event loop: text that is made to be hard takes a microsecond for each, ordinary text a thirtieth of
-it."""
+"""Bytes above which a screen with so much to read, or a proof of so much that was framed and had
+marks in it, would hold the event loop: text that is made to be hard takes a microsecond for each,
+ordinary text a thirtieth of it."""
+FRAMED = 4 * INLINE
+"""The same for so much to frame: marks that are hard to see take a quarter of a microsecond."""
+_REPLACED = REPLACEMENT.encode()
 PIECE = 512  # bytes that take as long to read as what each piece costs beside its own
 
 _HEARD = 1 << 16  # bytes of a message whose words take a while to tell
@@ -195,9 +197,9 @@ class Workshop:
                 agreed = _Agreed(request, document, recalled.seen, decision, claimed)
                 if len(request.body) > LARGE and not self._goes_on(agreed):
                     size = len(request.body)
-                if len(request.body) > INLINE and _to_frame(recalled, decision) > INLINE:
-                    return await self.apart.always(self._made, agreed)
-                return await self.apart.run(size, self._made, agreed)
+                small = len(request.body) <= INLINE
+                much = 0 if small else _to_frame(recalled, decision)
+                return await self._finished(size, much, agreed)
         raise Refused("state-unavailable")
 
     def beside(self, pieces: Sequence[Piece], credentials: Sequence[str] = ()) -> Decision:
@@ -285,11 +287,27 @@ class Workshop:
             return False
         return (begun.planned, begun.authored) == (agreed.planned, agreed.authored)
 
+    async def _finished(self, size: int, much: int, agreed: "_Agreed") -> Outgoing:
+        """`_made`, with so `much` to frame: on the loop what holds nobody up."""
+        if size > LARGE or much > FRAMED:
+            return await self.apart.always(self._made, agreed)
+        body = self._rendered(agreed)
+        if much > INLINE and _REPLACED in body:
+            return await self.apart.always(self._proved, agreed, body)
+        return self._proved(agreed, body)
+
     def _made(self, agreed: "_Agreed") -> Outgoing:
         """The body as it leaves, and on a cloud leg the proof of it."""
+        return self._proved(agreed, self._rendered(agreed))
+
+    def _rendered(self, agreed: "_Agreed") -> bytes:
+        return agreed.request.dialect.render(
+            agreed.document, agreed.conversation, agreed.decision, agreed.claimed
+        )
+
+    def _proved(self, agreed: "_Agreed", body: bytes) -> Outgoing:
         document, conversation = agreed.document, agreed.conversation
         decision, claimed = agreed.decision, agreed.claimed
-        body = agreed.request.dialect.render(document, conversation, decision, claimed)
         if decision.screened is None:
             return Outgoing(decision, body, None, conversation)
         key = self._begins(agreed)
@@ -327,12 +345,12 @@ class _Agreed(Struct, frozen=True, eq=False):
     @property
     def planned(self) -> Planned:
         """What the proof is told of the decision."""
-        return _planned(self.conversation, self.decision)
+        return planned(self.conversation, self.decision)
 
     @property
     def authored(self) -> frozenset[str]:
         """The texts of the registry that were decided to stand in the body."""
-        return _authored(self.decision, self.claimed)
+        return authored(self.decision, self.claimed)
 
     def __repr__(self) -> str:
         return "<_Agreed>"  # what is in it is in no repr
@@ -346,29 +364,6 @@ def _to_frame(recalled: Recalled, decision: Decision) -> int:
     """Characters of the texts that are framed for the first time."""
     units, sure = recalled.seen.units, len(recalled.remembered.sure)
     return sum([len(units[f.unit].text) for f in decision.frames[sure:] if not f.known])
-
-
-def _planned(conversation: Conversation, decision: Decision) -> Planned:
-    removed, placed, cut = frozenset(decision.removed), decision.placed, decision.cut
-    if not conversation.messages:
-        return Planned(removed, placed, decision.tool_use)
-    if cut is not None and cut.window.mode == "off":
-        cut = None  # all is shown, wherever the turn begins
-    key, home = str(conversation.messages[0].address[0]), conversation.home
-    return Planned(removed, placed, decision.tool_use, cut, key, home)
-
-
-def _authored(decision: Decision, claimed: Claimed) -> frozenset[str]:
-    """The texts of the registry that were decided to stand in the body."""
-    decided = {decision.policy_text, LEFT_OUT if decision.hollow else ""}
-    if decision.notes:
-        decided |= {text for _, text in standing(decision, claimed)}
-    return _registered(frozenset(decided))
-
-
-@lru_cache(maxsize=64)
-def _registered(texts: frozenset[str]) -> frozenset[str]:
-    return frozenset(AUTHORED.values()) & texts
 
 
 def _cost(framed: tuple[FrameRow, str]) -> int:

@@ -15,7 +15,7 @@ from proxy.dialects import ALL
 from proxy.dialects.anthropic_messages import AnthropicMessages
 from proxy.errors import Refused
 from proxy.ledger import Ledger
-from proxy.outgoing import INLINE, Request, Workshop, draw, look, open_body
+from proxy.outgoing import FRAMED, INLINE, Request, Workshop, draw, look, open_body
 from proxy.state import open_store
 
 SCREEN = Screen.build()
@@ -130,9 +130,10 @@ async def test_what_nobody_proved_is_proved_apart(
     assert await prepared(*shop, dialect, history(9), "dialogue") == {"_decided", "_made"}
 
 
-def result(size: int, call: str) -> bytes:
+def result(size: int, call: str, word: str = "word ") -> bytes:
     """A question, a call and a result of so many characters."""
-    content = [{"type": "tool_result", "tool_use_id": call, "content": "word " * (size // 5)}]
+    text = word * (size // len(word))
+    content = [{"type": "tool_result", "tool_use_id": call, "content": text}]
     called = [{"type": "tool_use", "id": call, "name": "read", "input": {}}]
     messages = [
         {"role": "user", "content": "?"},
@@ -149,14 +150,31 @@ async def test_what_is_much_to_frame_is_framed_apart(leg: Leg, shop: tuple[Works
     workshop, seen = shop
     dialect = AnthropicMessages()
 
-    async def went(body: bytes) -> bool:
+    async def went(body: bytes) -> set[str]:
         seen.went.clear()
         document, _ = await workshop.open(dialect, body)
         await workshop.prepare(Request(body, dialect, leg), document)
-        return "_made" in seen.went
+        return {*seen.went} - {"_decided"}
 
-    assert len(result(2 * INLINE, "a")) < LARGE
-    assert await went(result(2 * INLINE, "a"))
-    assert not await went(result(2 * INLINE, "a"))
-    assert not await went(result(INLINE - 5, "b"))
-    assert await went(result(INLINE + 5, "c"))
+    assert len(result(2 * FRAMED, "a")) < LARGE
+    assert await went(result(2 * FRAMED, "a")) == {"_made"}
+    assert not await went(result(2 * FRAMED, "a"))
+    assert await went(result(FRAMED + 5, "b")) == {"_made"}
+    assert not await went(result(FRAMED - 5, "c"))
+
+
+async def test_a_proof_that_marks_make_hard_is_made_apart(shop: tuple[Workshop, Seen]) -> None:
+    """Where some were taken out of much text; ordinary text is proved at once."""
+    workshop, seen = shop
+    dialect, marks = AnthropicMessages(), "transom_data "
+
+    async def went(body: bytes) -> set[str]:
+        seen.went.clear()
+        document, _ = await workshop.open(dialect, body)
+        await workshop.prepare(Request(body, dialect, Leg.CLOUD), document)
+        return {*seen.went} - {"_decided"}
+
+    assert await went(result(INLINE + 20, "a", marks)) == {"_proved"}
+    assert not await went(result(INLINE + 20, "a", marks))
+    assert not await went(result(INLINE - 20, "b", marks))
+    assert not await went(result(INLINE + 20, "c"))
