@@ -10,7 +10,7 @@ Everything else that a model says there was given at home, or nobody knows. So n
 recognising an answer, which clients repack; its text and its lines are remembered beside that.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -44,6 +44,17 @@ class Held:
     messages: frozenset[int] = frozenset()
 
 
+@dataclass(slots=True, eq=False)
+class _Saying:
+    """An answer that is being told. `texts`: what of it is out; `asked`: the lines of its question,
+    once somebody wanted them."""
+
+    client: str
+    conversation: Conversation
+    texts: Callable[[], Sequence[str]]
+    asked: frozenset[str] | None = None
+
+
 FREE: Final = Held()
 STAYS: Final = Held(stays=True)
 
@@ -58,6 +69,7 @@ class HomeOnly:
         # A text that was read before an answer was given does not repeat that answer.
         self._read: Memory[tuple[str, bytes], bool] = Memory(_KNOWN)
         self._texts: Memory[tuple[str, bytes], tuple[bytes, ...]] = Memory(_KNOWN)
+        self._saying: set[_Saying] = set()
         self.any = False
 
     async def present(self) -> bool:
@@ -94,20 +106,20 @@ class HomeOnly:
         """Mark an answer to `conversation`, before its end is told: its text, and the lines of it;
         those that stand in the request are not the answer's own. `texts`: what it says, then what
         its calls are given. Raises `StateError`."""
-        said, *given = map(_lines, texts)
-        # A path or a command is no answer: they stand in every session about the same things.
-        own = [said, *(lines for lines in given if sum(map(len, lines)) >= ENOUGH)]
-        pieces = conversation.pieces
-        size = sum(piece.size for piece in pieces)
-        asked = await self._apart.run(size, _lines_in, pieces)
-        # What an answer says in one line may be all that a summary repeats.
-        alone = {line for lines in own if len(lines) == 1 for line in lines}
-        lines = [line for each in own for line in each if line not in asked]
-        marks = [self._line(client, line) for line in dict.fromkeys(lines[:MOST])]
-        marks += [self._line(client, line, alone=True) for line in alone - asked]
-        marks += [self._mark(b"text", client, about) for about in map(_whole, texts[:1]) if about]
-        if marks:
+        asked = await self._asked(conversation)
+        size = sum(map(len, texts))
+        if marks := await self._apart.run(size, self._said, client, texts, asked):
             await self._store.mark(marks, session)
+
+    def saying(
+        self, client: str, conversation: Conversation, texts: Callable[[], Sequence[str]]
+    ) -> Callable[[], None]:
+        """An answer to `conversation` is being told, of which nothing may leave though it is not
+        at its end. `texts`: what of it is out, as for `said`. What is returned is called when that
+        has marked it, or could not."""
+        saying = _Saying(client, conversation, texts)
+        self._saying.add(saying)
+        return lambda: self._saying.discard(saying)
 
     async def stayed(self, client: str, session: str, conversation: Conversation) -> None:
         """A model at home is asked, by choice, in a conversation that home has answered in: it may
@@ -143,12 +155,17 @@ class HomeOnly:
         """Whether what stands in `pieces` repeats what home has answered. Raises `StateError`."""
         new = [piece for piece in pieces if self._read.get((client, piece.digest)) is None]
         size = sum(piece.size for piece in new)
+        under_way = [saying for saying in self._saying if saying.client == client]
         marks = await self._apart.run(size, self._marks, client, new)
         found = await self._store.marked(list(marks)) if marks else frozenset[bytes]()
+        for saying in under_way if marks else ():
+            found |= marks.keys() & await self._so_far(saying)
         if sum(marks[mark] for mark in found) >= ENOUGH:
             return True
-        for piece in new:
-            self._read.put((client, piece.digest), True, 1)
+        # SECURITY: what of an answer is still to come may stand in it as well.
+        if not under_way:
+            for piece in new:
+                self._read.put((client, piece.digest), True, 1)
         return False
 
     async def release(self, session: str) -> int:
@@ -194,6 +211,33 @@ class HomeOnly:
         runs = conversation.runs
         ids = await self._apart.run(size, run_ids, self._key, client, conversation, runs)
         return [ids[run.start] for run in runs]
+
+    async def _asked(self, conversation: Conversation) -> frozenset[str]:
+        """The lines of a question, which are not its answer's own."""
+        pieces = conversation.pieces
+        size = sum(piece.size for piece in pieces)
+        return await self._apart.run(size, _lines_in, pieces)
+
+    async def _so_far(self, saying: _Saying) -> Iterable[bytes]:
+        """The marks that an answer would have if it ended here."""
+        if saying.asked is None:
+            saying.asked = await self._asked(saying.conversation)
+        texts = saying.texts()
+        size = sum(map(len, texts))
+        return await self._apart.run(size, self._said, saying.client, texts, saying.asked)
+
+    def _said(self, client: str, texts: Sequence[str], asked: frozenset[str]) -> list[bytes]:
+        """The marks of an answer, but for the lines in `asked`."""
+        said, *given = map(_lines, texts)
+        # A path or a command is no answer: they stand in every session about the same things.
+        own = [said, *(lines for lines in given if sum(map(len, lines)) >= ENOUGH)]
+        # What an answer says in one line may be all that a summary repeats.
+        alone = {line for lines in own if len(lines) == 1 for line in lines}
+        lines = [line for each in own for line in each if line not in asked]
+        marks = [self._line(client, line) for line in dict.fromkeys(lines[:MOST])]
+        marks += [self._line(client, line, alone=True) for line in alone - asked]
+        marks += [self._mark(b"text", client, about) for about in map(_whole, texts[:1]) if about]
+        return marks
 
     def _texts_of(self, client: str, conversation: Conversation) -> Mapping[int, tuple[bytes, ...]]:
         """Message of the model → the marks that its texts would have."""

@@ -5,7 +5,7 @@ must not know why something must not leave, nor how home finds its answer.
 """
 
 import time
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeVar
@@ -27,7 +27,7 @@ from proxy.errors import Refused
 from proxy.home_only import HomeOnly, outputs
 from proxy.instead import ENDPOINTS, instead
 from proxy.lazyjson import Document
-from proxy.local.asking import Asked
+from proxy.local.asking import Asked, Hears, Told
 from proxy.local.home import DOWN, Home
 from proxy.local.spoken import Lost
 from proxy.outgoing import Met, Outgoing, Request, Workshop, look
@@ -225,12 +225,7 @@ class Stay(Struct, frozen=True, eq=False):
         answer has to stay, unless home has answered before."""
         config, line = self.config, self.case.line
 
-        async def told(texts: Sequence[str]) -> None:
-            if no is None and not self.case.at_home:
-                return
-            marks, client = self.hearth.marks, self.admitted.client
-            await _kept(marks.said(client, self._session, texts, talk))
-
+        hears, told = self._remembers(talk, stays=no is not None or self.case.at_home)
         tells = no is not None and config.fallback.explain == "text"
         explain = at_home(said(no), upstream.model) if no is not None and tells else ""
         return Asked(
@@ -247,11 +242,32 @@ class Stay(Struct, frozen=True, eq=False):
             explain,
             config.fallback.max_context,
             config.timeouts.home_first_byte,
+            hears,
             told,
             self._lost,
             talk.held,
             config.timeouts.first_byte,
         )
+
+    def _remembers(self, talk: Conversation, *, stays: bool) -> tuple[Hears, Told]:
+        """Who remembers what is said to `talk`, from its first word on; nobody where it need not
+        stay."""
+        marks, client = self.hearth.marks, self.admitted.client
+        over: list[Callable[[], None]] = []
+
+        def hears(texts: Callable[[], Sequence[str]]) -> None:
+            if stays:
+                over.append(marks.saying(client, talk, texts))
+
+        async def told(texts: Sequence[str]) -> None:
+            if not stays:
+                return
+            try:
+                await _kept(marks.said(client, self._session, texts, talk))
+            finally:
+                over.pop()()
+
+        return hears, told
 
     def _lost(self, calls: Sequence[Lost]) -> None:
         """Calls that the model has made became text, as no client could carry them out."""

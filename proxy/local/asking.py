@@ -25,14 +25,17 @@ QUIET: Final = 15.0
 Told = Callable[[Sequence[str]], Awaitable[None]]
 """Told the texts of an answer before its end goes out. May raise `Refused`."""
 
+Hears = Callable[[Callable[[], Sequence[str]]], None]
+"""Told how to ask for the texts of an answer as far as it has come; `Told` ends that."""
+
 
 class Asked(Struct, frozen=True, eq=False):
     """A request that stays at home. `body`: as it is framed for a local model; `document`: as the
     client sent it, which names `model`, and wants a `stream` or not. `path` and `headers`: for a
     server that speaks the client's dialect. `key`: letters and digits for ids; `now`: Unix time in
     seconds; `explain`: words that stand before the answer, or none. `max_context`: tokens.
-    `first_byte`: seconds. `told`: who remembers what is said; `lost`: told which calls became
-    text, as no client could carry them out. `held`: what it leans on that is kept elsewhere.
+    `first_byte`: seconds. `hears`, `told`: who remembers what is said; `lost`: told which calls
+    became text, as no client could carry them out. `held`: what it leans on that is kept elsewhere.
     `writes`: seconds beside `first_byte` in which a whole answer may be written, of which nothing
     is seen before its end."""
 
@@ -49,6 +52,7 @@ class Asked(Struct, frozen=True, eq=False):
     explain: str
     max_context: int
     first_byte: float
+    hears: Hears
     told: Told
     lost: Callable[[Sequence[Lost]], None]
     held: Sequence[str] = ()

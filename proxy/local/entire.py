@@ -61,7 +61,7 @@ class Entire:
         if self._telling is None and not self._is_last(event):
             return (event,)
         if self._telling is None:
-            self._telling = self._told(self._texts.all())
+            self._telling = self._told(self.texts())
         if self._telling.done() and not self._kept:
             return (event,)
         self._kept.append(event)
@@ -84,11 +84,15 @@ class Entire:
             raise self._broken("its answer broke off")
         return ()
 
+    def texts(self) -> list[str]:
+        """What it says so far: its text, then what its calls are given."""
+        return self._texts.all()
+
     def close(self) -> None:
         """Nobody reads on. Harmless at the end."""
         if self._telling is None:
             self._telling = asyncio.get_running_loop().create_future()
-            self._late(self._texts.all())
+            self._late(self.texts())
 
     def _is_last(self, event: Event) -> bool:
         if event.data is None:

@@ -149,6 +149,7 @@ class Home:
         doubt = partial(self._outbound.doubt, upstream, upstream.model)
         speeches = Speeches(send, said.names, asked.lost, upstream.name, doubt)
         telling = Telling(speeches, writes, asked.told, partial(self._later, asked))
+        asked.hears(telling.texts)
 
         def close() -> None:
             stand_up()
@@ -212,6 +213,7 @@ class Home:
             late=partial(self._later, asked),
             broken=partial(gone, asked.upstream),
         )
+        asked.hears(entire.texts)
 
         def close() -> None:
             stand_up()

@@ -73,11 +73,11 @@ class Telling:
         self._speeches.close()
         if not self._over:
             self._over = True
-            self._late(self._texts())
+            self._late(self.texts())
 
     async def _end(self) -> bytes:
         self._over = True
-        await self._told(self._texts())
+        await self._told(self.texts())
         return self._writes.end()
 
     def _written(self, said: Iterable[Speech]) -> list[bytes]:
@@ -88,5 +88,6 @@ class Telling:
                 self._said += strings(each.arguments)
         return [self._writes.say(each) for each in said]
 
-    def _texts(self) -> list[str]:
+    def texts(self) -> list[str]:
+        """What is said so far: its text, then what its calls are given."""
         return ["".join(self._text), *self._said]

@@ -100,6 +100,21 @@ ROWS = (
         Cut("or not went[run]", ""),
     ),
     line(
+        MARKS,
+        "what of an answer is still to come may stand in it",
+        "scenes/test_home_leaks.py"
+        "::test_what_is_out_of_an_answer_leaves_nowhere_while_the_rest_is_told",
+        Cut("if not under_way:", "if True:"),
+    ),
+    named(
+        "an answer is held when it is all out",
+        MARKS,
+        "scenes/test_home_leaks.py"
+        "::test_what_is_out_of_an_answer_leaves_nowhere_while_the_rest_is_told",
+        Cut("found |= marks.keys() & await self._so_far(saying)", "pass"),
+        speaks="ollama",
+    ),
+    line(
         "proxy/stay.py",
         "what is not remembered could leave with the next request",
         "scenes/test_fallback.py::test_marks_that_cannot_be_written_keep_the_answer_back",

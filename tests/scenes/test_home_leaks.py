@@ -1,6 +1,7 @@
 """What home was asked and said, and a cloud that listens for it at every other way out."""
 
 import asyncio
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -10,8 +11,9 @@ import pytest
 
 from proxy.config import Config, Fallback
 from proxy.demo.files import nsec
-from proxy.demo.upstream import Fault, Recorded, Reply
+from proxy.demo.upstream import Fault, Recorded, Reply, Script
 from proxy.dialects.finals import LINES
+from proxy.dialects.streams import sse
 from tests.scenes.hearth import Home, at_home, lines, ollama, words
 from tests.scenes.talk import request
 
@@ -107,6 +109,65 @@ async def test_while_it_is_told_nothing_of_its_session_leaves() -> None:
         gate.set()
         assert CANARY.encode() in (await first).body
         silent(stage)
+
+
+@pytest.mark.parametrize("speaks", ["ollama", "anthropic"])
+async def test_what_is_out_of_an_answer_leaves_nowhere_while_the_rest_is_told(speaks: str) -> None:
+    """No session is named, and another conversation repeats what home has said so far: it stays,
+    and so does, once all is said, what was repeated before it was."""
+    gate, more = asyncio.Event(), asyncio.Event()
+    later = "And the key to it lies under the fourth step."
+    halting = server(Reply.stream(steps(speaks, CANARY, gate, later, more), form(speaks)), speaks)
+    async with at_home(script=halting, speaks=(speaks,)) as stage:
+        port = stage.node.parts.listener.port
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(request(port, "/v1/messages", {**BLOCKED, "stream": True}))
+        await asyncio.wait_for(reader.readuntil(CANARY[-9:].encode()), 5)
+        stage.home.script = server(Fault.RESET, speaks)
+        answer = await stage.post("/v1/messages", body(user(f"It says:\n{CANARY}")), OTHER)
+        assert answer.headers.get("x-transom-notice") == "home-unavailable"
+        silent(stage)
+        guess = body(user(f"I guess:\n{later}"))
+        assert (await stage.post("/v1/messages", guess)).headers["x-transom-leg"] == "cloud"
+        gate.set()
+        await asyncio.wait_for(reader.readuntil(later[-9:].encode()), 5)
+        more.set()
+        await asyncio.wait_for(reader.readuntil(b"message_stop"), 5)
+        for said in (CANARY, later):
+            guess = body(user(f"I guess:\n{said}"))
+            answer = await stage.post("/v1/messages", guess)
+            assert answer.headers.get("x-transom-notice") == "home-unavailable"
+        assert stage.upstream.accepted == 1
+        assert not stage.node.parts.hearth.marks._saying
+        writer.transport.abort()
+
+
+def form(speaks: str) -> str:
+    return LINES if speaks == "ollama" else "text/event-stream"
+
+
+def server(reply: Reply | Fault, speaks: str) -> Script:
+    """A home that says `reply`, whichever way it is asked."""
+
+    def script(recorded: Recorded) -> Reply | Fault:
+        return reply if recorded.path == "/v1/messages" else Reply.of({"error": "no"}, 404)
+
+    return ollama(reply) if speaks == "ollama" else script
+
+
+def steps(speaks: str, *said: str | asyncio.Event) -> list[bytes | asyncio.Event]:
+    """An answer of these lines, which waits where it is told to."""
+    found: list[bytes | asyncio.Event] = []
+    for each in said:
+        if isinstance(each, asyncio.Event):
+            found.append(each)
+        elif speaks == "ollama":
+            found.append(lines({"content": f"{each}\n"})[0])
+        else:
+            delta = {"type": "text_delta", "text": f"{each}\n"}
+            found.append(sse(json.dumps({"type": "content_block_delta", "delta": delta})))
+    last = sse(json.dumps({"type": "message_stop"}), "message_stop")
+    return [*found, lines()[0] if speaks == "ollama" else last]
 
 
 async def test_a_clean_request_under_way_is_not_kept() -> None:

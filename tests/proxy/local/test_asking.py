@@ -13,7 +13,7 @@ from proxy.local.asking import Asked, ask
 
 HOME = UpstreamSettings("home", Leg.LOCAL, "http://127.0.0.1:1", ("ollama",), "none", None, "m")
 NONE = cast(Any, None)
-ASKED = Asked(HOME, NONE, b"secret", NONE, "m", True, "/", (), "k", 1, "", 1, 2.5, NONE, NONE)
+ASKED = Asked(HOME, NONE, b"secret", NONE, "m", True, "/", (), "k", 1, "", 1, 2.5, NONE, NONE, NONE)
 
 
 async def nothing() -> AsyncIterator[bytes]:
