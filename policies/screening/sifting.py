@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from policies.conversation import Strand, Texts
 from policies.screening.corpus import Corpus
 from policies.screening.mending import BETWEEN_PARTS
-from policies.screening.parts import SEAM, SHORTEST, Strings, crossing, meeting, outer
+from policies.screening.parts import SEAM, SHORTEST, Strings, crossing, ending, meeting, outer
 from policies.screening.sieve import Sieve
 
 ACROSS = -1
@@ -110,7 +110,9 @@ class _Row:
         """Where messages meet."""
         for at, (first, right) in enumerate(seams):
             before = [text for left in range(first, right) for text in self.parts[left].contents]
-            self._edge((~at,), meeting(before, self.parts[right].contents, width).crossing)
+            # SECURITY: what begins across ends before the last one may go on behind that one.
+            size = SEAM if len(ending(before)) > 1 else width
+            self._edge((~at,), meeting(before, self.parts[right].contents, size).crossing)
 
     def lay_rest(self, read: Iterable[int]) -> None:
         """Keys, and what has no parts."""

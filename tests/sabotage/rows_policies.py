@@ -88,6 +88,13 @@ SCREEN_AND_PROOF = (
         Cut('said.startswith((words, words.removesuffix("…")))', "True"),
     ),
     line(
+        "policies/screening/sifting.py",
+        "what begins across ends before the last one",
+        "policies/screening/test_sifting.py::"
+        "test_what_begins_across_ends_is_looked_for_behind_the_next_end",
+        Cut("size = SEAM if len(ending(before)) > 1 else width", "size = width"),
+    ),
+    line(
         "policies/screening/normal.py",
         "never longer, whatever stands there",
         "policies/screening/test_normal.py::test_marks_without_end_are_sorted_in_slices",

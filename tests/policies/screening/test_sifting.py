@@ -8,6 +8,7 @@ from mnemonic import Mnemonic
 
 from policies.conversation import Strand
 from policies.screening import Own, Screen, rules
+from policies.screening.parts import SEAM
 from policies.screening.sifting import ACROSS, WIDEST
 from tests.policies.screening.laid import laid
 
@@ -45,6 +46,18 @@ def test_ends_meet_where_the_sieve_begins_anew(screen, left, right, size):
     assert plain
     assert screen.findings(piece, screen.suspects(laid({0: piece}), [0]).alone[0]) == plain
     assert 1 in screen.suspects(laid(apart), apart.keys(), seams).seams
+
+
+@pytest.mark.parametrize("rule", ["cashu-raw-hex", "der-base64"])
+def test_what_begins_across_ends_is_looked_for_behind_the_next_end(screen, rule):
+    """The anchor stands in the ends of two messages, and what it begins ends in a third one, which
+    alone is new."""
+    whole = next(each.yes[0] for each in rules.load() if each.id == rule).decode()
+    parts = [whole[:8], whole[8:-4], whole[-4:]]
+    assert WIDEST < len(parts[1]) < SEAM
+    pieces = {n: [Strand(("messages", n, "content"), part)] for n, part in enumerate(parts)}
+    assert screen.seam([*pieces[0], *pieces[1]], pieces[2])
+    assert screen.suspects(laid(pieces), [2], [(0, 2)]).seams == {0}
 
 
 def test_no_anchor_is_wider_than_what_is_looked_at():
