@@ -27,7 +27,8 @@ _GAP = len(APART)
 _CHUNK = 1 << 17
 _MEMORY = 1 << 26
 _SMALL = 4096
-"""Bytes up to which it is worth it to ask first whether anything stands there at all."""
+"""Bytes up to which it is worth it to ask first whether anything but escapes stands there."""
+_ESCAPED = frozenset({"escape"})
 _BACK = 2048
 """Characters of what came before that a chunk begins with: words may go on from there."""
 _EDGE = 4096
@@ -163,7 +164,9 @@ class Sieve:
             sifted.open.update(range(joined.first, min(joined.last + 1, stop)))
 
     def _tested(self, joined: "_Joined", sifted: Sifted) -> None:
-        if len(joined.data) <= _SMALL and self.sentry.quiet(joined.data):
+        if len(joined.data) <= _SMALL and (odd := self.sentry.odd(joined.data)) <= _ESCAPED:
+            if odd:
+                sifted.tested.update(joined.where(_may_escape, joined.all))
             return
         sifted.tested.update(joined.met(self.tests.search))
         if not joined.plain or b"\x1b" in joined.data:
@@ -366,6 +369,10 @@ def _plain(text: str) -> str:
     data = _encoded(text)
     view, _ = unescaped(data, Work(len(data)))
     return view.decode(errors="replace")
+
+
+def _may_escape(data: bytes) -> bool:
+    return b"\\" in data or b"%" in data or b"&" in data
 
 
 def _encoded(text: str) -> bytes:

@@ -237,11 +237,11 @@ class Sentry:
         if not data.isascii():
             self._ask("foreign", data, seen)
 
-    def quiet(self, data: bytes) -> bool:
-        """Whether `see` tells of nothing that calls for a reading."""
+    def odd(self, data: bytes) -> Set[str]:
+        """What `see` tells of that calls for a reading."""
         signs = Signs()
         self.see(data, signs)
-        return not signs.joints and signs.seen <= _NOTHING
+        return signs.seen - _NOTHING | ({"joint"} if signs.joints else frozenset())
 
     def coded(self, run: bytes) -> Set[str]:
         """What a single run seems to stand for."""
