@@ -273,28 +273,31 @@ def _walked(
     """The runs from message `start` on, the units, and how much of both will be there next time if
     the body begins so again: nothing that follows changes what the model has answered."""
     before = seen.before
-    old: _Walked = before.kept.get(_Walked) or _Walked((), (), _Names(reading.named))
+    old: _Walked | None = before.kept.get(_Walked)
     spoken = [facts.spoken for facts in seen.said]
-    runs = (*old.runs, *runs_of(seen.messages, spoken, max(start, before.messages)))
     last = _last(spoken, len(spoken))
-    settled = _last(spoken, len(spoken) - 1) + 1 if seen.fresh else before.messages
-    names, units = old.names.copy(), [*old.units]
-    if settled > before.messages:
-        units += _units(seen, names, range(before.messages, settled), last)
-    count, then = len(units), names.copy() if seen.fresh else names
-    units += _units(seen, names, range(settled, len(spoken)), last)
+    names = _Names(reading.named) if old is None else old.names.copy()
+    runs, units = ((), ()) if old is None else (old.runs, old.units)
+    runs = (*runs, *runs_of(seen.messages, spoken, max(start, before.messages)))
     if not seen.fresh or seen.listed is None:
-        return runs, tuple(units), before if before is not NONE else Past()
+        rest = _units(seen, names, range(before.messages, len(spoken)), last)
+        return runs, (*units, *rest), before if before is not NONE else Past()
+    settled = _last(spoken, len(spoken) - 1) + 1
+    units = (*units, *_units(seen, names, range(before.messages, settled), last))
     done = tuple([run for run in runs if run.stop <= settled])
-    past = Past(settled, len(done), count, seen.first)
-    past.keep(_Walked, _Walked(done, tuple(units[:count]), then))
+    past = Past(settled, len(done), len(units), seen.first)
+    past.keep(_Walked, _Walked(done, units, names.copy()))
+    units = (*units, *_units(seen, names, range(settled, len(spoken)), last))
     remember(seen.listed, seen.said, seen.messages, store.beginnings, past, seen.above)
-    return runs, tuple(units), past
+    return runs, units, past
 
 
 def _last(spoken: Sequence[bool], stop: int) -> int:
     """The last message before `stop` that is output of the model, -1 if there is none."""
-    return next((index for index in range(stop - 1, -1, -1) if spoken[index]), -1)
+    for index in range(stop - 1, -1, -1):
+        if spoken[index]:
+            return index
+    return -1
 
 
 def _units(seen: _Seen, names: "_Names", numbers: range, last: int) -> Iterator[Unit]:
