@@ -13,7 +13,7 @@ VALUES = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner),
     max_leaves=6,
 )
-SPACED, COMPACT, ODD = (", ", ": "), (",", ":"), (" ,", " :")
+SPACED, COMPACT, ODD = (", ", ": "), (",", ":"), (" ,", ":")
 
 
 @given(st.dictionaries(st.text(max_size=4).map(str.lower), VALUES, max_size=5), st.data())
