@@ -185,3 +185,41 @@ def test_frames_are_seen_behind_ones_that_took_a_closer_look() -> None:
     assert frames.meet(texts[0], inside("a transom-data-marker-removed b"))
     assert frames.meet_spelled(dump(result("text")), dump(result(inside("text"))))
     assert not frames.left
+
+
+WORDS = st.sampled_from(
+    ["", "a", '"', "\\", ",", ":", '":"', '","', "{", "}", "]", 'a"b', '\\"', "ü"]
+)
+VALUES = st.recursive(
+    WORDS | st.integers(0, 9),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS, inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(st.dictionaries(WORDS, VALUES, min_size=1, max_size=3), st.booleans(), st.data())
+@settings(max_examples=400)
+def test_wherever_a_frame_is_cut_in_it_is_seen_only_where_values_have_it(
+    value: dict[str, object], letters: bool, data: st.DataObject
+) -> None:
+    """Between any two quotation marks of any message, whatever these are, as long as JSON comes of
+    it: strings, ends of strings, keys, and what stands between two strings."""
+    came = json.dumps(value, separators=(",", ":"), ensure_ascii=letters).encode()
+    marks = [at for at, byte in enumerate(came) if byte == ord('"')]
+    if len(marks) < 2:
+        return
+    first = data.draw(st.integers(0, len(marks) - 2))
+    last = data.draw(st.integers(first + 1, len(marks) - 1))
+    start, stop = marks[first], marks[last] + 1
+    content = came[start + 1 : stop - 1]
+    head, tail = dump(inside("#")).split(b"#")
+    sent = came[:start] + head + content + tail + came[stop:]
+    try:
+        text = json.loads(b'"%b"' % content)
+        before, after = own.parsed(came), own.parsed(sent)
+    except ValueError:
+        return
+    quick, slow = (Frames(Claimed({0: ROW}), {0: text}) for _ in range(2))
+    if quick.meet_spelled(came, sent):
+        Values(slow, frozenset()).same(before, after, "message")
+        assert quick.met == slow.met
