@@ -150,7 +150,8 @@ class Stay(Struct, frozen=True, eq=False):
             return ended(final, document, talk, self.case.line.request)
         body, home = outgoing.body or document.body, self.hearth.home
         if not self._asks_model:
-            return await home.count(dialect, body)
+            # Only who holds a part of it can count that.
+            return "home-not-local" if talk.held else await home.count(dialect, body)
         # What its answer does is told before the decision is, which may be another one's.
         self.case.tainted = tainted(talk, outgoing.decision, self.config.policies)
         asked = self._asked(upstream, document, dialect, body, talk, None)

@@ -51,6 +51,11 @@ def tokens(talk: Talk) -> int:
     return _OPENING + _MESSAGE * parts + PICTURE * pictures - (-found // 3)
 
 
+def tokens_of(body: bytes) -> int:
+    """The same of a body that nobody has read: its keys and its signs count as well."""
+    return _OPENING - (-_thirds(body) // 3)
+
+
 def written(value: object) -> bytes:
     """Compact JSON, as `lazyjson.dump` writes it."""
     try:

@@ -26,7 +26,7 @@ from proxy.local.asking import HOLD, Asked, ask
 from proxy.local.counts import counted
 from proxy.local.echo import Echo
 from proxy.local.entire import Entire
-from proxy.local.estimate import tokens
+from proxy.local.estimate import tokens, tokens_of
 from proxy.local.foreword import Foreword, asks_for_form
 from proxy.local.late import Late, given_up
 from proxy.local.lively import Lively
@@ -117,9 +117,10 @@ class Home:
         return {**known, "up": True, "context": told.context}
 
     async def count(self, dialect: Dialect, body: bytes) -> Answer:
-        """An estimate of the tokens of a body, in place of the count that a cloud would give."""
-        asked = await self._apart.run(len(body), talk, dialect.name, body)
-        return made_here(*counted(dialect.name, tokens(asked)))
+        """An estimate of the tokens of a body, in place of the count that a cloud would give; also
+        of one that a model at home could not be asked."""
+        size = await self._apart.run(len(body), _estimate, dialect.name, body)
+        return made_here(*counted(dialect.name, size))
 
     async def close(self) -> None:
         """Finish what is still being remembered."""
@@ -263,6 +264,16 @@ class Home:
         """The same where nobody waits. The conversation is marked in any case; the lines are what
         goes beyond."""
         _ = self._remember(asked, texts)
+
+
+def _estimate(dialect: str, body: bytes) -> int:
+    try:
+        return tokens(talk(dialect, body))
+    except Refused as no:
+        # Nobody is asked it, so nothing of it has to be carried out or found elsewhere.
+        if no.code != "home-not-local":
+            raise
+        return tokens_of(body)
 
 
 def _foreword(asked: Asked) -> Iterator[Foreword]:

@@ -8,10 +8,11 @@ import pytest
 
 from proxy.config import Config, RouteSettings
 from proxy.demo.files import nsec
-from proxy.demo.upstream import Fault, Reply
+from proxy.demo.upstream import Fault, Recorded, Reply
 from proxy.local import home
 from tests.scenes import bodies
 from tests.scenes.hearth import SAID, Home, at_home, words
+from tests.scenes.staging import whole
 
 PATHS = bodies.PATHS
 
@@ -138,3 +139,26 @@ async def test_counts_stay_home_too() -> None:
         answer = await stage.post("/v1/messages/count_tokens", asked)
         assert answer.json()["input_tokens"] > 10
         assert stage.upstream.accepted == 0
+
+
+async def test_what_a_cloud_holds_is_counted_there() -> None:
+    """Home has not all of it, so the cloud is asked, as far as it may leave."""
+
+    def script(recorded: Recorded) -> Reply:
+        if recorded.path == "/v1/responses":
+            return Reply.of({"id": "resp_0123456789abcdef", "object": "response", "output": []})
+        return Reply.of({"object": "response.input_tokens", "input_tokens": 7})
+
+    asked = {"model": "m", "input": "Go on."}
+    async with at_home(cloud=script, change=whole) as stage:
+        await stage.post("/v1/responses", asked)
+        config = stage.node.config
+        first = replace(config, fallback=replace(config.fallback, prefer="local"))
+        await stage.node.reload(first)
+        held = {**asked, "previous_response_id": "resp_0123456789abcdef"}
+        answer = await stage.post("/v1/responses/input_tokens", held)
+        assert (answer.json()["input_tokens"], answer.headers["x-transom-leg"]) == (7, "cloud")
+        strange = {**asked, "previous_response_id": "resp_of_somebody_else"}
+        answer = await stage.post("/v1/responses/input_tokens", strange)
+        assert answer.headers["x-transom-notice"] == "egress-ambiguous"
+        assert len(stage.upstream.requests) == 2

@@ -2,7 +2,9 @@
 
 import pytest
 
-from proxy.local.estimate import PICTURE, tokens
+from proxy.lazyjson import dump
+from proxy.local.asked import talk
+from proxy.local.estimate import PICTURE, tokens, tokens_of
 from proxy.local.talk import Call, Said, Talk, Tool
 
 EMPTY = tokens(Talk("m", True, ()))
@@ -54,3 +56,10 @@ def test_all_of_a_request_counts() -> None:
 def test_half_a_surrogate_pair_counts_too() -> None:
     """It is no crash."""
     assert of("\ud83d") > 0
+
+
+def test_a_body_that_nobody_has_read_is_estimated_from_above() -> None:
+    """It is no less than what is made of it, and an empty one is not nothing."""
+    body = dump({"model": "m", "messages": [{"role": "user", "content": "word " * 1_000}]})
+    assert tokens(talk("openai_chat", body)) <= tokens_of(body) <= 2 * len(body)
+    assert tokens_of(b"") > 0
