@@ -63,8 +63,11 @@ FIRST: Mapping[str, bytes] = {
     rb"<(?:li|td|b|p|i|code|span|div)>[A-Za-z]{3,8}</",
 }
 JOINT = (
-    rb"[A-Za-z0-9+/_=:.@-][\"'`][ \t]{0,80}(?:[+.&]|\\?\r?\n)[ \t]{0,80}(?:\\?\r?\n[ \t]{0,80})?"
-    rb"(?:[+.&][ \t]{0,80})?[\"'`][A-Za-z0-9+/_=:.@-]"
+    # What may stand between two strings that are one: a sign or none, the end of a line and the
+    # number of the next, a mark of the second string. More than that is for `mending.JOINED`.
+    rb"[A-Za-z0-9+/_=:.@-]{3}[\"'`][ \t+.&~<>_]{0,48}"
+    rb"(?:[\\\r]{0,2}\n[ \t>+]{0,16}(?:\d{1,7}[\t:|\xe2\x86\x92-]{1,3})?[ \t+.&~<]{0,80})?"
+    rb"[a-zA-Z8@]{0,2}[\"'`][A-Za-z0-9+/_=.@-]{3}"
 )
 AFTER: Mapping[str, Mapping[str, bytes]] = {
     "run": {

@@ -12,6 +12,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from urllib.parse import unquote_to_bytes
 
 from policies.screening.engine import linear
+from policies.screening.mending import JOINED
 from policies.screening.normal import normal
 from policies.screening.signs import DUMP_HEAD
 from policies.screening.work import Work
@@ -41,10 +42,7 @@ _MARKS = re.compile(rb"(?m)^(?:[+-]|[> ] ?)")
 _BESIDE = 512
 """Bytes on each side of a joint that may be a part of what is joined."""
 _BLANK = re.compile(r"[\s,]*")
-_JOINT = re.compile(
-    rb"[\"'`][ \t]{0,80}(?:[+.&][ \t]{0,80}(?:\\?\r?\n[ \t]{0,80})?|"
-    rb"\\?\r?\n[ \t]{0,80}(?:[+.&][ \t]{0,80})?)[\"'`]"
-)
+_JOINT = re.compile(JOINED)
 _DUMP_LINE = re.compile(
     rb"(?m)^" + DUMP_HEAD + rb"((?:" + _HEX_GROUP + rb"(?:[ \t]{1,2}|$)){1,16})"
 )

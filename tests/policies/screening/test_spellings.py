@@ -85,7 +85,11 @@ def test_most_kinds_are_known_however_they_are_spelled(screen, way):
     assert len(missed) <= len(lines) // 20, missed
 
 
-BREAKS = ["\n", "\r\n    ", "\\\n", "=\n", '" +\n  "', "' . '", '", "', "\n   14\t", "\n> "]
+BREAKS = [
+    "\n", "\r\n    ", "\\\n", "=\n", '" +\n  "', "' . '", '", "', "\n   14\t", "\n> ",
+    '" "', '""', '"\n     f"', '" b"', '" .. "', '" <> "', "' || '", '" & _\n  "',
+    '" +\n13\t    "', '"\nsrc/a-b.py:13:    "', '",\nsrc/a-b.py-13-    "', '"\n   13→    + "',
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("apart", BREAKS)

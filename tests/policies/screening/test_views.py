@@ -124,6 +124,21 @@ def test_runs_of_different_width_are_not_joined():
         'k = ("abc"\n     "def")',
         'k = "abc" \\\n "def"',
         "k = `abc` + `def`",
+        'k = "abc" "def"',
+        "k='abc'\"def\"",
+        'k = b"abc" rb"def"',
+        'k = L"abc" u8"def"',
+        'k = @"abc" @"def"',
+        "k = 'abc' .. 'def'",
+        'k = "abc" ++ "def"',
+        'k = "abc" <> "def"',
+        'k = "abc" ~ "def"',
+        'k = "abc" & _\r\n    "def"',
+        '12\tk = ("abc"\n13\t     f"def")',
+        '12:k = "abc" +\n13-    "def"',
+        '    12→k = "abc"\n    13→    + "def"',
+        '+k = ("abc"\n+     "def")',
+        '> k = "abc" +\n>     "def"',
         "x" * 3000 + "'abc' + 'def'" + "x" * 3000,
     ],
 )
@@ -131,6 +146,32 @@ def test_strings_that_code_puts_together(text):
     """Concatenation in one line and over two."""
     data = text.encode()
     assert any(b"abcdef" in view for view in joined(data))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "['abc', 'def']",
+        "{'abc': 'def'}",
+        "k = 'abc' if 'def' else 'ghi'",
+        "k = 'abc' or 'def'",
+        "| `abc` | `def` |",
+        "- `abc`\n- `def`",
+        "k = 'abc'\nl = 'def'",
+        "'a' 'b'",
+    ],
+)
+def test_strings_that_are_several(text):
+    """Lists, tables and what is said twice call for no view."""
+    assert joined(text.encode()) == []
+
+
+@pytest.mark.parametrize(
+    "text", ["say ``abc``.def", "run '--with-abc' '--with-def'", "run 'ABC=/abc' 'DEF=/def'"]
+)
+def test_what_only_stands_beside_each_other_stays_so(text):
+    """Marks of markup, and arguments of a command."""
+    assert joined(text.encode()) in ([], [text.encode()])
 
 
 @pytest.mark.parametrize(
