@@ -32,6 +32,14 @@ def test_members_are_the_exact_bytes_however_they_are_written(body, data):
     assert all(value in raw.encode() for _, value in found)
 
 
+@pytest.mark.parametrize("body", [b'{"a":1 ,"b":2}', b'{"a" :1,"b":2}', b'{"a":1,"b":2 }'])
+def test_blanks_in_odd_places_are_read_slowly(body):
+    """Where they stand before a comma, a colon or the end, no value is where it is looked for."""
+    found = (("a", b"1"), ("b", b"2"))
+    assert own.offsets(found, body) is None
+    assert own.members(body) == found
+
+
 @pytest.mark.parametrize(
     "body",
     [
