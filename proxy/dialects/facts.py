@@ -123,7 +123,10 @@ class Facts(Struct, frozen=True, eq=False, gc=False):
     def strings(self, read: Callable[[], Texts]) -> Texts:
         """The strings of the message, which `read` gives."""
         strings = read()
-        self._ending[:] = [ending(strings.contents)]
+        last = ending(strings.contents)
+        # Very many parts may say nothing, and letters of the Far East take twice as much.
+        if sum(map(getsizeof, last)) <= _ENDING:
+            self._ending[:] = [last]
         return strings
 
     def ending(self, read: Callable[[], Texts]) -> list[str]:

@@ -3,8 +3,12 @@
 import gc
 import json
 import threading
+from sys import getsizeof
+
+import pytest
 
 from policies.conversation import Message, ToolCall, Unit
+from policies.screening.parts import SEAM
 from proxy.dialects.anthropic_messages import AnthropicMessages
 from proxy.dialects.facts import Facts, FactStore, Found, size
 from proxy.dialects.notes import Notes
@@ -54,6 +58,22 @@ def test_the_store_is_bounded_in_bytes_and_forgets_the_oldest() -> None:
     store.put(b"big", Facts(calls=(ToolCall("i", "n", "x" * 10_000),)))
     assert store.get(b"big") is None
     assert store.bytes <= size(facts[0]) * 2
+
+
+@pytest.mark.parametrize("parts", [["", "a"], [""] * 10_000, ["\u5b57" * 2000], ["a" * 2000]])
+def test_no_more_is_kept_of_an_ending_than_is_counted(parts: list[str]) -> None:
+    """Much text of the Far East, and thousands of parts without any, are read again instead."""
+    (message,) = AnthropicMessages().view(read(body().replace(b"[]", dumped(parts)))).pieces[1:]
+    assert message.texts is not None
+    assert message.ending is not None
+    said = message.texts().contents
+    kept = message.ending()
+    assert "".join(kept) == "".join(said)[-SEAM:]
+    assert (message.ending() is kept) == (sum(map(getsizeof, kept)) <= 1200)
+
+
+def dumped(parts: list[str]) -> bytes:
+    return json.dumps([{"role": "user", "content": parts}]).encode()
 
 
 def test_nothing_of_a_document_outlives_it() -> None:
