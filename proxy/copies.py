@@ -15,7 +15,11 @@ stream as it comes takes a fifth of all that is done about it."""
 
 
 class Observer(Protocol):
-    """Reads a copy of one answer; made anew for each."""
+    """Reads a copy of one answer; made anew for each. `prompt`: it is shown what came as soon as
+    the loop turns, for the client may lean on it in its next request before the answer ends."""
+
+    @property
+    def prompt(self) -> bool: ...
 
     def chunk(self, data: bytes) -> None:
         """The next bytes of the answer, cut anywhere."""
@@ -33,10 +37,11 @@ class Copies:
     """The observers of one answer. They are called when the loop turns, by whoever has handed out
     enough: a call for all of them."""
 
-    __slots__ = ("_failed", "_loop", "_news", "_size", "_watching")
+    __slots__ = ("_failed", "_loop", "_news", "_patient", "_prompt", "_size")
 
     def __init__(self, observers: Sequence[Observer], failed: Failed | None) -> None:
-        self._watching = [*observers]
+        self._prompt = [each for each in observers if each.prompt]
+        self._patient = [each for each in observers if not each.prompt]
         self._failed = failed
         self._loop = asyncio.get_running_loop()
         self._news: list[bytes] = []
@@ -44,7 +49,9 @@ class Copies:
 
     def chunk(self, data: bytes) -> None:
         """Hand a copy to everyone who still watches."""
-        if not self._watching:
+        if self._prompt:
+            self._loop.call_soon(self._show, self._prompt, data, False)
+        if not self._patient:
             return
         self._news.append(data)
         self._size += len(data)
@@ -53,15 +60,17 @@ class Copies:
 
     def end(self) -> None:
         """Tell everyone that it is over. Once, and nothing follows."""
-        if self._watching:
+        if self._prompt:
+            self._loop.call_soon(self._show, self._prompt, b"", True)
+        if self._patient:
             self._tell(ended=True)
 
     def _tell(self, *, ended: bool) -> None:
         news, self._news, self._size = b"".join(self._news), [], 0
-        self._loop.call_soon(self._show, news, ended)
+        self._loop.call_soon(self._show, self._patient, news, ended)
 
-    def _show(self, news: bytes, ended: bool) -> None:
-        for observer in [*self._watching]:
+    def _show(self, watching: list[Observer], news: bytes, ended: bool) -> None:
+        for observer in [*watching]:
             try:
                 if news:
                     observer.chunk(news)
@@ -69,6 +78,6 @@ class Copies:
                     observer.end()
             except Exception as error:
                 # One of three places: whatever is wrong with who only watches, the answer goes on.
-                self._watching.remove(observer)
+                watching.remove(observer)
                 if self._failed is not None:
                     self._failed(observer, error)

@@ -50,6 +50,8 @@ class Given:
 class Listener:
     """Reads a copy of one answer and remembers the ids in it."""
 
+    prompt = True
+
     def __init__(self, given: Given) -> None:
         self._given = given
         self._tail = b""

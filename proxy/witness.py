@@ -51,6 +51,8 @@ class Heard(Struct, frozen=True):
 class Witness:
     """An observer of one answer in `dialect`; `told` is called once, at its end."""
 
+    prompt = False
+
     def __init__(self, dialect: str, stream: Kind, told: Callable[[Heard], None]) -> None:
         self._calls = calls_of(dialect)
         self._marks = MARKS.get(dialect, ())

@@ -495,6 +495,8 @@ async def test_a_client_that_has_left_ends_the_relay_by_itself(first: bytes) -> 
 class Witness:
     """Keeps what it is shown; raises at the chunk number `fails`."""
 
+    prompt = True
+
     def __init__(self, fails: int = 0) -> None:
         self.seen: list[bytes] = []
         self.ended = 0

@@ -6,7 +6,8 @@ from proxy.copies import ENOUGH, Copies
 
 
 class Watcher:
-    def __init__(self) -> None:
+    def __init__(self, *, prompt: bool = False) -> None:
+        self.prompt = prompt
         self.seen: list[bytes | None] = []
 
     def chunk(self, data: bytes) -> None:
@@ -32,6 +33,19 @@ async def test_copies_are_handed_over_when_there_is_enough_and_at_the_end() -> N
     assert watcher.seen == []
     await asyncio.sleep(0)
     assert watcher.seen == [b"ab" + b"c" * ENOUGH, b"d", None]
+
+
+async def test_who_needs_it_at_once_is_shown_every_piece() -> None:
+    """When the loop turns, and the others no sooner for it."""
+    prompt, patient = Watcher(prompt=True), Watcher()
+    copies = Copies([patient, prompt], None)
+    copies.chunk(b"a")
+    assert prompt.seen == []
+    await asyncio.sleep(0)
+    assert (prompt.seen, patient.seen) == ([b"a"], [])
+    copies.end()
+    await asyncio.sleep(0)
+    assert (prompt.seen, patient.seen) == ([b"a", None], [b"a", None])
 
 
 async def test_without_observers_there_is_nothing_to_do() -> None:

@@ -25,6 +25,8 @@ DROPPING = Policies(answers=Answers(True))
 class Reading:
     """An observer that an answer has already."""
 
+    prompt = True
+
     def chunk(self, data: bytes) -> None: ...
 
     def end(self) -> None: ...

@@ -1,5 +1,6 @@
 """The gate, played through a real node: what is found, what is ambiguous, what may pass."""
 
+import asyncio
 import base64
 import random
 import re
@@ -17,9 +18,10 @@ from policies.screening.reading import Reading
 from policies.screening.signs import Sentry
 from policies.settings import Egress, Policies
 from proxy.config import Config
-from proxy.demo.upstream import Recorded, Reply
+from proxy.demo.upstream import Fault, Recorded, Reply
 from tests.scenes.bodies import BODIES, PATHS, secret
 from tests.scenes.staging import Heard, Stage, staged, whole
+from tests.scenes.talk import request
 
 DIALECTS = pytest.mark.parametrize("dialect", PATHS)
 NOISE = random.Random(8)
@@ -108,6 +110,26 @@ async def test_state_that_came_through_here_may_be_leaned_on(stream: bool) -> No
         other = await stage.post(path, {**body, "previous_response_id": "resp_other"})
         assert other.headers["x-transom-notice"] == "egress-ambiguous"
         assert len(stage.upstream.requests) == 2
+
+
+async def test_state_may_be_leaned_on_before_its_answer_has_ended() -> None:
+    """A client goes on behind the last event, whenever the upstream ends the stream."""
+    event = b'event: response.created\ndata: {"response":{"id":"resp_given"}}\n\n'
+
+    def gives(recorded: Recorded) -> Reply:
+        if b"resp_given" in recorded.body:
+            return Reply.of({"id": "resp_next", "output": []})
+        return Reply.stream([event, Fault.STALL])
+
+    body = {**BODIES["openai_responses"]("fine"), "stream": True}
+    async with staged(gives, change=whole) as stage:
+        path, port = PATHS["openai_responses"], stage.node.parts.listener.port
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(request(port, path, body))
+        await asyncio.wait_for(reader.readuntil(b"resp_given"), 5)
+        again = await stage.post(path, {**body, "previous_response_id": "resp_given"})
+        writer.transport.abort()
+        assert again.status == 200
 
 
 @pytest.mark.parametrize("on_hit", ["refuse", "observe"])
