@@ -20,7 +20,8 @@ _STAND_INS = re.compile(
     rb"here|todo|fake)(?:[^a-z0-9]|$)"
 )
 _TEMPLATE = re.compile(
-    rb"\$\{|\$\(|\{\{|<[a-zA-Z]|%s|\*\*\*|\.\.\.|xxxx|XXXX|0000000000|1234567890ab|(?i:deadbeef)"
+    rb"\$\{|\$\([\w/]|\{\{|<[a-zA-Z]|(?:^|[^A-Za-z0-9])%s(?:$|[^A-Za-z0-9])|\*\*\*|\.\.\.|xxxx|XXXX|"
+    rb"0000000000|1234567890ab|(?i:deadbeef)"
 )
 _DUMMIES = (
     b"password passw0rd password1 password123 changeme changeit secret123 mysecret supersecret "
@@ -33,8 +34,9 @@ _DUMMY_PASSWORDS = frozenset(_DUMMIES.split())
 _TELLING = frozenset(b"secret password passwd passphrase pass pwd pw token key test".split())
 _NOT_A_VALUE = re.compile(
     rb"(?i)^[a-f0-9]{8}(?:-[a-f0-9]{4}){3}-[a-f0-9]{12}$|://|^[./~]|[({\[<$]|"
-    rb"^0x|^sha\d+|^[a-z]+(?:[_-][a-z]+)*[_-]?\d{1,4}$|example|\d{12}$"
+    rb"^0x|^(?:arn|urn):|^sha\d+|^[a-z]+(?:[_-][a-z]+)*[_-]?\d{1,4}$|example|^(?![0-9a-f]{32,}$).*\d{12}$"
 )
+_NEXT_FIELD = re.compile(rb"&(?:amp;)?[A-Za-z_][\w.-]{0,40}=")
 _DOTTED = re.compile(rb"(?i)[a-z_]\w*(?:\.[a-z_]\w*)+")
 _SPOKEN = re.compile(
     # A path with a word in it; names of constants, of variables and of pages.
@@ -42,6 +44,9 @@ _SPOKEN = re.compile(
     rb"^(?:[\w.-]+/)+[a-z]{3,}(?:[._-][a-z]+)*$|"
     rb"^[A-Z0-9]+(?:_[A-Z0-9]+)+$|^_*[a-z0-9]+(?:_+[a-z0-9]+){2,}_*$|^[a-z0-9]+(?:-[a-z0-9]+){2,}$"
 )
+_WITHOUT_DIGITS, _ODD = 20, 0.31
+"""Letters from which on their order tells whether they were drawn by lot, and how odd it has to
+be."""
 _KNOWN_TO_ALL = (
     b"secret", b"your-256-bit-secret", b"key", b"your-secret-key", b"my-secret",
     b"a-string-secret-at-least-256-bits-long",
@@ -239,18 +244,22 @@ def _signed_by_all(value: bytes) -> bool:
 
 
 def aws_id(value: bytes) -> bool:
-    """The documentation's own keys end in EXAMPLE."""
-    return not value.endswith(b"EXAMPLE") and len(set(value[4:])) >= 6
+    """The documentation's own keys hold the word EXAMPLE."""
+    return b"EXAMPLE" not in value and len(set(value[4:])) >= 6
 
 
 def mixed(value: bytes) -> bool:
-    """Random text: both cases and digits, many different characters."""
+    """Random text: both cases and digits, many different characters. One in thirty of those with
+    twenty characters has no digit: letters as no name has them will do."""
     # Twelve different characters are the fewest that can be so random.
     return (
         len(set(value)) >= 12
         and re.search(rb"[a-z]", value) is not None
         and re.search(rb"[A-Z]", value) is not None
-        and re.search(rb"[0-9]", value) is not None
+        and (
+            re.search(rb"[0-9]", value) is not None
+            or (len(value) >= _WITHOUT_DIGITS and chance(value) >= _ODD)
+        )
         and b"EXAMPLE" not in value
         and entropy(value) >= 3.5
     )
@@ -264,7 +273,7 @@ def lot(value: bytes) -> bool:
         len(set(value)) >= 8
         and (b"l" in found or b"u" in found)
         and (b"d" in found or (b"l" in found and b"u" in found))
-        and chance(value) >= (0.35 if b"d" in found else 0.45)
+        and chance(value) >= (0.35 if b"d" in found else 0.4 if len(found) < 12 else 0.33)
     )
 
 
@@ -324,6 +333,8 @@ def chosen(value: bytes) -> bool:
 def assigned(value: bytes) -> bool:
     """A value that nobody would write by hand: drawn by lot. Not an identifier, a path, an address,
     a UUID, an expression or a stand-in."""
+    # The next field of a query is no part of the value.
+    value = _NEXT_FIELD.split(value, 1)[0]
     found = kinds(value)
     if re.fullmatch(rb"[0-9a-fA-F]+", value):
         drawn = len(value) >= 32 and b"d" in found and len(set(found)) > 1 and entropy(value) >= 3
@@ -335,7 +346,14 @@ def assigned(value: bytes) -> bool:
         and not _NOT_A_VALUE.search(value)
         and not _SPOKEN.search(value[:200])
         and not (_DOTTED.fullmatch(value) and chance(value) < 0.45)
+        and not _stock_login(value)
     )
+
+
+def _stock_login(value: bytes) -> bool:
+    """A login in base64 of which everybody knows the password: that of the documentation."""
+    raw = codecs.base64_any(value) if value.endswith(b"=") or len(value) % 4 == 0 else b""
+    return re.fullmatch(rb"[!-~]{1,40}:[ -~]{1,40}", raw) is not None and not basic_login(value)
 
 
 def _by_lot(value: bytes, found: bytes) -> bool:

@@ -154,6 +154,39 @@ def _der(data: bytes, at: int) -> tuple[int, int, int] | None:
     return tag, at, at + size
 
 
+_PUBLIC = frozenset({2, 6, 10, 12, 13, 14, 17})
+"""Packets of an OpenPGP public key (RFC 9580): signatures, keys, names, pictures."""
+
+
+def pgp_public(data: bytes) -> bool:
+    """Packets of OpenPGP that are public and add up to the end, of which the first is a key or a
+    signature."""
+    at, tags = 0, list[int]()
+    while at < len(data):
+        packet = _packet(data, at)
+        if packet is None or packet[0] not in _PUBLIC:
+            return False
+        tags.append(packet[0])
+        at = packet[1]
+    return at == len(data) and tags[:1] in ([2], [6])
+
+
+def _packet(data: bytes, at: int) -> tuple[int, int] | None:
+    """Tag of the packet at `at` and the offset behind it; no lengths in parts, which keys have
+    not."""
+    head, body = data[at], data[at + 1 : at + 6]
+    if head & 0xC0 == 0xC0:
+        if body[:1] < b"\xc0":
+            return head & 0x3F, at + 2 + int.from_bytes(body[:1], "big")
+        if body[:1] < b"\xe0":
+            return head & 0x3F, at + 3 + (int.from_bytes(body[:2], "big") - 0xC000) + 192
+        return (head & 0x3F, at + 6 + int.from_bytes(body[1:5], "big")) if body[0] == 255 else None
+    width = 1 << (head & 3)
+    if head & 0x80 == 0 or width == 8:
+        return None
+    return head >> 2 & 0x0F, at + 1 + width + int.from_bytes(body[:width], "big")
+
+
 def varint(data: bytes, at: int) -> tuple[int, int] | None:
     """Little-endian base-128 number and the offset behind it."""
     number = 0

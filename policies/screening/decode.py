@@ -10,13 +10,15 @@ from dataclasses import dataclass, field
 
 from policies.screening import codecs
 from policies.screening.checks import fedimint_raw, wif
+from policies.screening.engine import linear
 from policies.screening.images import inflated, media_type, packed_texts
 from policies.screening.signs import (
     HEX_GROUP,
     NUL_GROUP,
     NUL_HEX_GROUP,
     TEXT_GROUP,
-    WIDE_GROUP,
+    WIDE,
+    WIDE_HEX,
 )
 from policies.screening.work import Work
 
@@ -33,10 +35,8 @@ _RUNS_ALONE = bytes(code if code in _ALPHABET else 32 for code in range(256))
 _HEX = re.compile(rb"[0-9a-fA-F]+")
 _HEX_RUN = re.compile(rb"[0-9a-fA-F]{32,}")
 _BASE32 = re.compile(rb"[A-Z2-7]{32,}|[a-z2-7]{32,}")
-_PROMISING = re.compile(
-    b"(?:%s){5,}+|(?:%s){3,}+|(?:%s){3,}+" % (TEXT_GROUP, WIDE_GROUP, NUL_GROUP)
-)
-_HEX_PROMISING = re.compile(b"(?:%s){16,}+|(?:%s){8,}+" % (HEX_GROUP, NUL_HEX_GROUP))
+_PROMISING = linear(b"(?:%s){5,}|%s|(?:%s){3,}" % (TEXT_GROUP, WIDE, NUL_GROUP))
+_HEX_PROMISING = linear(b"(?:%s){16,}|(?:%s){8,}|%s" % (HEX_GROUP, NUL_HEX_GROUP, WIDE_HEX))
 _STREAM = re.compile(rb"(?:^|[+/_-])(?P<head>H4sI|e[AFJN])")
 _WALLET_KEY = re.compile(rb"(?:^|[+/_-])([5KL9c6][1-9A-HJ-NP-Za-km-z]{50,57})(?=$|[+/_-])")
 _SHORTEST_WALLET_KEY = 50
@@ -189,7 +189,7 @@ def _opaque(run: bytes, claimed: str, parts: list[bytes], work: Work) -> str:
     if claimed.startswith("image/") and seen != claimed.replace("/jpg", "/jpeg"):
         if not _is_text(raw):
             return "image-mismatch"
-    elif not seen and len(run) >= LONG and not _is_text(raw) and not _is_filler(run):
+    elif not seen and len(run) >= LONG and not _known(raw) and not _is_filler(run):
         return "opaque-run"
     parts.append(raw)
     for packed in packed_texts(raw):
@@ -216,6 +216,11 @@ def _streams(run: bytes, work: Work) -> Iterator[bytes]:
             yield text
 
 
+def _known(raw: bytes) -> bool:
+    """Content of which all is seen: text, and the public half of a key."""
+    return _is_text(raw) or codecs.pgp_public(raw)
+
+
 def _is_text(raw: bytes) -> bool:
     if len(raw.translate(None, _PRINTABLE)) * 100 <= 3 * len(raw):
         return True
@@ -223,7 +228,9 @@ def _is_text(raw: bytes) -> bool:
         text = raw.decode()
     except UnicodeDecodeError:
         return False
-    return sum(map(str.isprintable, text[:4096])) * 100 >= 90 * min(len(text), 4096)
+    # Nor is the blank of the Far East printable.
+    marks = "".join(text[:4096].split())
+    return sum(map(str.isprintable, marks)) * 100 >= 90 * len(marks)
 
 
 def _is_filler(run: bytes) -> bool:

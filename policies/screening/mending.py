@@ -47,13 +47,13 @@ def mended(
     if reach > _LONGEST:
         return
     token = _TOKEN.match(data, anchor, anchor + reach)
-    work.spend("spellings", token.end() - anchor if token else 0)
+    work.spend("mended", token.end() - anchor if token else 0)
     if token is None or not _BREAK.match(data, token.end()):
         return
     start = max(0, anchor - back - 2)
     end = min(len(data), anchor + reach + _SPARE)
     for count in range(1, _MOST + 1):
-        work.spend("spellings", end - start)
+        work.spend("mended", end - start)
         whole, mends = _BREAK.subn(b"", data[anchor:end], count)
         if mends < count:
             return

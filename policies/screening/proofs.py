@@ -156,9 +156,10 @@ def codex32(value: bytes) -> bool:
 
 
 def drawn(value: bytes) -> bool:
-    """Drawn by lot: digits and letters in one run, many different ones, no stand-in."""
+    """Drawn by lot: digits and letters in one run, many different ones, no stand-in; or letters
+    alone as no name has them."""
     return (
-        re.search(rb"[0-9]", value) is not None
+        (re.search(rb"[0-9]", value) is not None or lot(value))
         and re.search(rb"[A-Za-z]", value) is not None
         and len(set(value)) >= 8
         and entropy(value) >= 2.8
@@ -203,7 +204,10 @@ def totp(value: bytes) -> bool:
     seed = re.sub(rb"[ -]", b"", value).upper()
     return (
         len(seed) >= 16
-        and (re.search(rb"[2-7]", seed) is not None or (len(seed) >= 24 and chance(seed) >= 0.3))
+        and (
+            re.search(rb"[2-7]", seed) is not None
+            or ((len(seed) >= 24 or value.isupper()) and chance(seed) >= 0.3)
+        )
         and re.search(rb"[A-Z]", seed) is not None
         and len(set(seed)) >= 8
     )

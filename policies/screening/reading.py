@@ -48,11 +48,13 @@ Kind = tuple[str, str]
 """Kind and family."""
 
 _VIEWS = (
-    *("cleaned", "quoted", "unescaped", "unescaped", "unescaped", "cleaned", "alike", "nuls"),
-    *("lines", "joined", "spelled", "numbered", "dumped"),
+    *("halved", "cleaned", "quoted", "unescaped", "unescaped", "unescaped", "cleaned"),
+    *("alike", "nuls", "lines", "joined", "spelled", "numbered", "dumped"),
 )
 """From the outermost on: what a view shows is looked at in those after it, so that their number
 does not multiply. Escapes are undone three times, as JSON in JSON has them."""
+_CODINGS = ("numbered", "dumped")
+"""Views that are codings: what they show may be dressed in any way, as what base64 stands for."""
 _ALL, _NONE = 0, len(_VIEWS)
 
 
@@ -101,7 +103,10 @@ class Reading:
         for name in dict.fromkeys(_VIEWS[first:]):
             after = _VIEWS.index(name, first) + 1
             for view in self._view(name, data, signs):
-                self._again(view, depth, after)
+                if name in _CODINGS and depth < DEPTH:
+                    self._again(view, depth + 1, _ALL)
+                else:
+                    self._again(view, depth, after)
         self._again(plain, depth, undo + 1)
 
     def _open(self, data: bytes, signs: Signs, media: str, depth: int) -> None:
@@ -155,7 +160,7 @@ class Reading:
 
     def _holds_mended(self, rule: Rule, data: bytes, anchor: int) -> bool:
         """The same where a value goes on behind the end of a line or of a string."""
-        if not rule.sure:
+        if not (rule.sure and rule.mends):
             return False
         return any(
             rule.holds(whole, at, self.work)
@@ -192,7 +197,7 @@ class Reading:
         for raw in made:
             rows = [row for row in raw.split(spellings.BETWEEN_ROWS) if len(row) == _PAIR]
             for row in rows[:_MOST_PAIRS]:
-                self.work.spend("spellings", _PAIRING)
+                self.work.spend("pairs", _PAIRING)
                 self._name(["solana_key"] if is_pair(row) else [])
             yield raw
 

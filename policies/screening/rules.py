@@ -49,6 +49,7 @@ class Rule:
     looked at. The group `v`, or else the whole match, is the value. `check` names a function of
     `CHECKS` that proves the value offline. `reliability`: `certain` (proved), `strong` (unique
     prefix; placeholders are let go), `context` (needs a telling word, which the pattern holds).
+    Not `mends`: a value may stand behind its anchor, and where it goes on is not looked for.
     `yes` and `no` are samples, stored as base64.
     """
 
@@ -66,6 +67,7 @@ class Rule:
     back: int = 0
     reach: int = 512
     check: str = ""
+    mends: bool = True
     yes: tuple[bytes, ...] = field(default=(), repr=False)
     no: tuple[bytes, ...] = field(default=(), repr=False)
 

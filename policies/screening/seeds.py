@@ -17,6 +17,8 @@ from policies.screening.work import Work
 LENGTHS = (12, 15, 18, 21, 24)
 _CRC32C = 0x82F63B78
 _SHARES = (20, 33)
+_LONGEST_GLUED = 24
+"""Words in a row among which a seed of sixteen is looked for where no telling word is near."""
 _ALGORAND = "sha512_256"
 _GENERATOR = (
     0xE0E040, 0x1C1C080, 0x3838100, 0x7070200, 0xE0E0009,
@@ -38,10 +40,16 @@ _START = (_name(b"shamir"), _name(b"shamir_extendable"))
 
 
 def judge(
-    language: str, run: Sequence[int], words: Sequence[str], work: Work, *, near: bool
+    language: str,
+    run: Sequence[int],
+    words: Sequence[str],
+    work: Work,
+    *,
+    near: bool,
+    whole: bool = False,
 ) -> str:
     """The kind of seed in `run`, numbers in the list of a `language`, whose words are `words`; or
-    nothing. `near`: a telling word is near."""
+    nothing. `near`: a telling word is near. `whole`: a part of the run does not count."""
     work.spend("words", 8 * len(run))
     match language:
         case "slip39":
@@ -49,7 +57,7 @@ def judge(
         case "monero":
             return "monero_seed" if _monero(run, words, near) else ""
         case _:
-            return _phrase(run, near, words, language)
+            return _phrase(run, near, words, language, (len(run),) if whole else LENGTHS)
 
 
 def _windows(run: Sequence[int], lengths: Iterable[int]) -> Iterator[Sequence[int]]:
@@ -84,15 +92,21 @@ def _monero(run: Sequence[int], words: Sequence[str], near: bool) -> bool:
     return False
 
 
-def _phrase(run: Sequence[int], near: bool, words: Sequence[str], language: str) -> str:
+def _phrase(
+    run: Sequence[int],
+    near: bool,
+    words: Sequence[str],
+    language: str,
+    lengths: Iterable[int],
+) -> str:
     """BIP-39 in all its languages; in English what uses the list without its checksum."""
     if language == "english":
-        if any(map(_polyseed, _windows(run, (16,) if near or len(run) == 16 else ()))):
+        if any(map(_polyseed, _windows(run, (16,) if near or len(run) <= _LONGEST_GLUED else ()))):
             return "polyseed"
         if any(map(_algorand, _windows(run, (25,)))):
             return "algorand_seed"
     rises = [0, *accumulate(one < two for one, two in pairwise(run))]
-    for length in LENGTHS:
+    for length in lengths:
         for start in _various(run, length):
             window = run[start : start + length]
             # A stretch of the list itself, up or down, with one break at most, is no seed.

@@ -23,6 +23,18 @@ TEXT_GROUP = rb"[I-Za-f][C-HS-Xi-ny-z0-3][ABEFIJMNQRUVYZcdghklopstwx014589][A-Za
 the third place. Of five in a row, one in a million is there by chance."""
 WIDE_GROUP = rb"[4-7][I-LY-Za-bo-r4-7][CGKOSWaeimquy26-][A-Za-z0-9+/_-]"
 """Four that stand for one character of three bytes in UTF-8: kana, Hangul, ideographs."""
+_ONE_LATER = rb"[g-v][CSiy]D[h-t]"
+_TWO_LATER = rb"[g-v][I-LY-Za-bo-r4-7][DHLPTXbfjnrvz37/_-]"
+_SPACED = (
+    # One-character words; two-character ones; the blank of the Far East, one byte later, and two.
+    rb"IO[A-Za-z0-9+/_-]{2}" + _ONE_LATER,
+    _ONE_LATER + _TWO_LATER + rb"[h-t][g-v][I-LY-Za-bo-r4-7][AEIMQUYcgkosw048]g",
+    rb"[g-v][Oeu+-]OAgO",
+    _TWO_LATER + rb"jgID[h-t]",
+)
+WIDE = b"|".join((b"(?:%s){3,}" % WIDE_GROUP, *_SPACED))
+"""Such characters in a row, and what words of them look like where groups begin elsewhere."""
+WIDE_HEX = rb"(?:[eE][1-9a-dA-D][89abAB][0-9a-fA-F][89abAB][0-9a-fA-F](?:20)?){3,}"
 HEX_GROUP = rb"[2-7][0-9a-fA-F]"
 NUL_GROUP = rb"A[A-H][A-Za-z0-9+/_-]A[A-Za-z0-9+/_-]{4}"
 """Eight characters of base64 that stand for three of ASCII in UTF-16, of either order."""
@@ -40,7 +52,7 @@ _WIDE_BETWEEN = (
 
 _ESCAPES = (
     # An escape that may stand inside of a secret or right before one; four of any kind in a line.
-    rb"%[2-7][0-9a-fA-F]",
+    rb"%[2-7][0-9a-fA-F]|%[c-eC-E][0-9a-fA-F]%[89abAB]",
     rb"&(?:#|[A-Za-z]{2,8};)",
     rb"\\(?:[uxU/]|[0-3][0-7]{2})",
     rb"\\[nrt\"'][A-Za-z0-9+/_.=-]{12}",
@@ -51,13 +63,18 @@ FIRST: Mapping[str, bytes] = {
     "run": RUN + rb"{24}",
     "line": rb"[A-Za-z0-9+/]{48}",
     "hex": rb"[0-9a-fA-F]{32}",
-    "hexish": rb"[0-9a-fA-Fx:, \n-]{44}",
+    "hexish": rb"[0-9a-fA-Fx:, \t\r\n-]{44}",
     "escape": b"|".join(_ESCAPES),
     "uri": rb";base64,|iVBORw0KGgo",
     "quoted": rb"[A-Za-z0-9+/_]{4}=\r?\n[A-Za-z0-9+/_]{4}|=3D|(?:=[0-9A-F]{2}){4}",
+    # Quotation marks as CSV and SQL have them inside of a value.
+    "doubled": rb"\"\" ?: ?\"\"|[^\"]\"\"[A-Za-z0-9+/_-][!#-&(-+--~]{7}|"
+    rb"[^']''[A-Za-z0-9+/_-][!#-&(-+--~]{7}",
     "nul": rb"[!-~]\x00[!-~]\x00[!-~]",
     "spelled": rb"(?:[A-Za-z0-9][^A-Za-z0-9]+){15}[A-Za-z0-9]",
     "label": rb"(?:[Ww]ord|[Ss]eed|[Mm]nemonic|[Pp]hrase|WORD|SEED)[ _#-]{0,2}0?1[^0-9A-Za-z]|"
+    rb"\"[Ww]ord\" ?: ?\"|<word[ >]|<string>[a-z]{3,8}</string>\s{0,16}<string>[a-z]{3,8}</string>|"
+    rb"<(?:li|string)>[\xe1\xe3-\xed][\x80-\xbf]{2}|"
     rb"<(?:li|td|b|p|i|code|span|div)>[A-Za-z]{3,8}</[a-z]{1,4}>[^A-Za-z]{0,4}"
     rb"<(?:li|td|b|p|i|code|span|div)>[A-Za-z]{3,8}</[a-z]{1,4}>[^A-Za-z]{0,4}"
     rb"<(?:li|td|b|p|i|code|span|div)>[A-Za-z]{3,8}</",
@@ -67,19 +84,20 @@ JOINT = (
     # number of the next, a mark of the second string. More than that is for `mending.JOINED`.
     rb"[A-Za-z0-9+/_=:.@-]{3}[\"'`][ \t+.&~<>_]{0,48}"
     rb"(?:[\\\r]{0,2}\n[ \t>+]{0,16}(?:\d{1,7}[\t:|\xe2\x86\x92-]{1,3})?[ \t+.&~<]{0,80})?"
-    rb"[a-zA-Z8@]{0,2}[\"'`][A-Za-z0-9+/_=.@-]{3}"
+    rb"[a-zA-Z8@]{0,2}[\"'`][A-Za-z0-9+/_=.@-]{3}|"
+    rb"[A-Za-z0-9+/_=:.@-]\\\r?\n[ \t]{0,80}[A-Za-z0-9+/_=:.@-]"
 )
 AFTER: Mapping[str, Mapping[str, bytes]] = {
     "run": {
         "text": b"(?:%s){5}" % TEXT_GROUP,
-        "wide": b"(?:%s){3}" % WIDE_GROUP,
+        "wide": WIDE,
         "base32": rb"[A-Z2-7]{32}|[a-z2-7]{32}",
         "nuls": b"(?:%s){3}" % NUL_GROUP,
         "packed": PACKED,
         "long": RUN + rb"{1000}",
     },
     "hex": {
-        "hextext": b"(?:%s){16}|(?:%s){8}" % (HEX_GROUP, NUL_HEX_GROUP),
+        "hextext": b"(?:%s){16}|(?:%s){8}|%s" % (HEX_GROUP, NUL_HEX_GROUP, WIDE_HEX),
         "packed": PACKED_HEX,
     },
     "line": {
@@ -92,13 +110,14 @@ AFTER: Mapping[str, Mapping[str, bytes]] = {
     "hexish": {
         "bytes": rb"(?:(?:25[0-5]|2[0-4][0-9]|1?[0-9]{1,2})[ \t\r\n,;]+){15}[0-9]",
         "dump": rb"(?:^|\n)" + DUMP_HEAD + _HEX_GROUP + rb"[ \t]",
-        "spaced": rb"(?:[0-9a-fA-F]{2}[: ,-][ \n]?(?:0x)?){15}[0-9a-fA-F]{2}",
+        "spaced": rb"(?:[0-9a-fA-F]{2}[: ,-][ \t\r\n]*(?:0x)?){15}[0-9a-fA-F]{2}",
     },
     "foreign": {
         "unseen": (
             rb"\xc2\xad|\xcd\x8f|\xd8\x9c|\xe1\x85[\x9f\xa0]|\xe1\x9e[\xb4\xb5]|\xe1\xa0[\x8b-\x8f]|"
             rb"\xe2\x80[\x8b-\x8f\xaa-\xae]|\xe2\x81[\xa0-\xaf]|\xe2\xa0\x80|\xe3\x85\xa4|"
-            rb"\xef\xb8[\x80-\x8f]|\xef\xbb\xbf|\xef\xbe\xa0|\xef\xbf[\xb0-\xbb]|"
+            rb"\xef\xb8[\x80-\x8f]|\xef\xbb\xbf|[:=]\xc2\xa0[\"'A-Za-z0-9]{8}|"
+            rb"\xef\xbe\xa0|\xef\xbf[\xb0-\xbb]|"
             rb"\xf0\x9b\xb2[\xa0-\xa3]|\xf0\x9d\x85[\xb3-\xba]|\xf3\xa0"
         ),
         # Letters of full width and mathematical ones; between plain ones, whatever NFKC spells
@@ -110,7 +129,7 @@ AFTER: Mapping[str, Mapping[str, bytes]] = {
         ),
         # A Greek or Cyrillic letter beside a Latin one or a digit.
         "alike": rb"[A-Za-z0-9][\xcd-\xd4][\x80-\xbf]|[\xcd-\xd4][\x80-\xbf][A-Za-z0-9]",
-        "far": rb"(?:[\xe1\xe3-\xed][\x80-\xbf]{2}[^A-Za-z]{0,12}){6}",
+        "far": rb"(?:[\xe1\xe3-\xed][\x80-\xbf]{2}[^\x00\xe1\xe3-\xed]{0,32}){6}",
     },
 }  # fmt: skip
 _DECODED = frozenset(
@@ -121,8 +140,9 @@ _DECODED = frozenset(
 @dataclass(slots=True)
 class Signs:
     """What stands in a text. `hits`: a rule that may hold, and where its anchor stands. `joints`:
-    where the second quotation mark of two strings that code puts together ends. `denied`: an entry
-    of the deny corpus. `words`: there may be a run of words from a list; None while nobody asked.
+    where the second quotation mark of two strings that code puts together ends, or a line goes on.
+    `denied`: an entry of the deny corpus. `words`: there may be a run of words from a list; None
+    while nobody asked.
     """
 
     hits: list[tuple[Rule, int]] = field(default_factory=list)

@@ -1,5 +1,5 @@
 """Texts spelled in other ways than in letters side by side: with something between any two, as
-numbers, as quoted-printable, in characters that nobody sees.
+numbers, as quoted-printable, in characters that nobody sees, with quotation marks doubled.
 
 Owns these views. It must not know what is looked for. Each is linear in its text and comes only
 where a cheap test says that it would differ.
@@ -42,11 +42,13 @@ def spellings(name: str, data: bytes, seen: Container[str], work: Work) -> Itera
             made = iter((BETWEEN_ROWS.join(_numbered(data)),))
         case "quoted" if "quoted" in seen:
             made = iter((binascii.a2b_qp(b"\n".join(_QUOTED.findall(data))),))
+        case "halved" if "doubled" in seen:
+            made = iter((_halved(data),))
         case "nuls" if "nul" in seen:
             made = iter((data.replace(b"\0", b""),))
         case _:
             return
-    work.spend("spellings", len(data))
+    work.spend(name, len(data))
     yield from made
 
 
@@ -69,6 +71,12 @@ _AS_BYTES: Final = {
     **{0xFE00 + code: code for code in range(16)},
     **{0xE0100 + code: code + 16 for code in range(240)},
 }
+
+
+def _halved(data: bytes) -> bytes:
+    """The lines in which quotation marks are doubled, as CSV and SQL do it inside of a value."""
+    lines = [line for line in data.split(b"\n") if b'""' in line or b"''" in line]
+    return b"\n".join(lines).replace(b'""', b'"').replace(b"''", b"'")
 
 
 def _spelled(data: bytes) -> Iterator[bytes]:

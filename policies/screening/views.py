@@ -30,19 +30,27 @@ _ALIKE = str.maketrans(
 )
 
 
-_NUMBER = rb"(?:[^\s:]{1,200}[:-])?\d{1,7}(?:\t|\xe2\x86\x92|[ ]?\xe2\x94\x82|[ ]?\||[:)-])[ ]?"
+_NUMBER = (
+    rb"(?:[^\s:]{1,200}[:-])?\d{1,7}(?::\d{1,4})?"
+    rb"(?:\t|\xe2\x86\x92|[ ]?\xe2\x94\x82|[ ]?\||[:)-])[ ]?"
+)
 _HEX_GROUP = rb"(?:[0-9a-fA-F]{2}|[0-9a-fA-F]{4})"
 _NUMBERED = linear(rb"(?:^|\n)[ \t]*" + _NUMBER + rb"[ \t]{0,40}[A-Za-z0-9+/=_-]{24,}[ \t]*\r?\n")
-_MARKED = linear(rb"(?:^|\n)[+> -][ \t]{0,40}[A-Za-z0-9+/]{24,}={0,2}[ \t]*\r?\n")
+_RUN = rb"[ \t]{0,40}[A-Za-z0-9+/]{24,}={0,2}[ \t]*\r?\n"
+_MARKED = linear(
+    # Between others with a mark: plus is a character of base64, too.
+    rb"(?:^|\n)[> ]" + _RUN + rb"|(?:^|\n)[+> -][^\n]*\n[+-]" + _RUN + rb"[+> -]"
+)
 _LINE = 48
 _CODED = bytes(code for code in range(128) if chr(code).isalnum()) + b"+/_-"
-_SPACED_HEX = linear(rb"(?:(?:0x)?[0-9a-fA-F]{2}[: ,-][ \n]?){15,}(?:0x)?[0-9a-fA-F]{2}")
+_SPACED_HEX = linear(rb"(?:(?:0x)?[0-9a-fA-F]{2}[: ,-][ \t\r\n]*){15,}(?:0x)?[0-9a-fA-F]{2}")
 _NUMBERS = re.compile(rb"(?m)^[ \t]{0,12}" + _NUMBER)
 _MARKS = re.compile(rb"(?m)^(?:[+-]|[> ] ?)")
 _BESIDE = 512
 """Bytes on each side of a joint that may be a part of what is joined."""
 _BLANK = re.compile(r"[\s,]*")
 _JOINT = re.compile(JOINED)
+_CONTINUED = re.compile(rb"\\\r?\n[ \t]{0,80}")
 _DUMP_LINE = re.compile(
     rb"(?m)^" + DUMP_HEAD + rb"((?:" + _HEX_GROUP + rb"(?:[ \t]{1,2}|$)){1,16})"
 )
@@ -55,6 +63,8 @@ _ESCAPE = re.compile(
     rb"\\(?:([nrt\"'/\\])|u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|U([0-9a-fA-F]{8})|u\{([0-9a-fA-F]{1,6})\}|"
     rb"([0-3][0-7]{2})|(e))"
 )
+_UTF8 = re.compile(rb"\\x[c-fC-F][0-9a-fA-F](?:\\x[89abAB][0-9a-fA-F]){1,3}")
+"""Bytes of UTF-8 one by one: by itself each would be a character of Latin-1."""
 _PLAIN = {
     b"n": b"\n", b"r": b"\r", b"t": b"\t", b'"': b'"', b"'": b"'", b"/": b"/", b"\\": b"\\",
     b"e": b"\x1b",
@@ -79,12 +89,12 @@ def lines(data: bytes, seen: Container[str], work: Work) -> Iterator[bytes]:
     """Without line numbers; without diff and quotation marks. For what spans lines."""
     if "lines" not in seen:
         return
-    work.spend("views", len(data))
+    work.spend("lines", len(data))
     if _NUMBERED.search(data):
-        work.spend("views", 2 * len(data))
+        work.spend("lines", 2 * len(data))
         yield _NUMBERS.sub(b"", data)
     if _MARKED.search(data):
-        work.spend("views", 2 * len(data))
+        work.spend("lines", 2 * len(data))
         yield _MARKS.sub(b"", data)
 
 
@@ -92,7 +102,7 @@ def wrapped(data: bytes, work: Work) -> tuple[bytes, bytes]:
     """Wrapped base64 or hex in one piece each: lines of one width, 48 and more, that are nothing
     else, what stands at the end of the line before them and a shorter last one. And the lines
     without all that."""
-    work.spend("views", 2 * len(data))
+    work.spend("wrapped", 2 * len(data))
     runs: list[bytes] = []
     rest: list[bytes] = []
     width = 0  # of the lines in the piece under way; -1 before the first whole one
@@ -120,8 +130,8 @@ def wrapped(data: bytes, work: Work) -> tuple[bytes, bytes]:
 
 
 def joined(data: bytes, joints: Sequence[int], work: Work) -> Iterator[bytes]:
-    """Strings that code puts together, and what stands near them. `joints`: offsets behind the
-    second quotation mark of each joint, in order."""
+    """Strings that code puts together, lines that go on behind a backslash, and what stands near
+    them. `joints`: offsets behind the end of each joint, in order."""
     spans: list[tuple[int, int]] = []
     for joint in joints:
         first = max(0, joint - _BESIDE)
@@ -130,15 +140,15 @@ def joined(data: bytes, joints: Sequence[int], work: Work) -> Iterator[bytes]:
         spans.append((first, joint + _BESIDE))
     if spans:
         near = b"\n".join(data[first:last] for first, last in spans)
-        work.spend("views", 2 * len(near))
-        yield _JOINT.sub(b"", near)
+        work.spend("joined", 2 * len(near))
+        yield _CONTINUED.sub(b"", _JOINT.sub(b"", near))
 
 
 def unescaped(data: bytes, work: Work) -> tuple[bytes, bool]:
     """The strings of a JSON text; of any other the lines that hold backslash, percent or character
     escapes, undone once, or nothing where that makes no difference. And whether that is all of the
     text. JSON inside strings is escaped once more at each level: that is for the next reading."""
-    work.spend("views", len(data))
+    work.spend("unescaped", len(data))
     if data[:1] in b"{[" and (strings := _strings(data)) is not None:
         return strings, True
     found: list[bytes] = []
@@ -214,12 +224,18 @@ def _escaped_lines(data: bytes) -> Iterator[bytes]:
 
 def _undone(data: bytes) -> bytes:
     if b"\\" in data:
+        if b"\\x" in data:
+            data = _UTF8.sub(_of_bytes, data)
         data = _ESCAPE.sub(_character, data)
     if _PERCENT.search(data):
         data = unquote_to_bytes(data)
     if _REFERENCE.search(data):
         data = html.unescape(data.decode(errors="replace")).encode(errors="replace")
     return data
+
+
+def _of_bytes(match: re.Match[bytes]) -> bytes:
+    return bytes.fromhex(match[0].replace(b"\\x", b"").decode())
 
 
 def _character(match: re.Match[bytes]) -> bytes:
@@ -236,13 +252,13 @@ def dumped(data: bytes, seen: Container[str], work: Work) -> Iterator[bytes]:
     """Bytes that hex dumps and spaced hex stand for."""
     if "dump" in seen:
         groups = [line[1].split() for line in _DUMP_LINE.finditer(data)]
-        work.spend("views", len(data))
+        work.spend("dumped", len(data))
         yield _unhexed(groups, swap=False)
         if groups and len(groups[0][0]) == 4:
             yield _unhexed(groups, swap=True)
     if "spaced" in seen:
         spaced = [_HEX_NOISE.sub(b"", match[0]) for match in _SPACED_HEX.finditer(data)]
-        work.spend("views", sum(map(len, spaced)))
+        work.spend("dumped", sum(map(len, spaced)))
         yield b"\n".join(bytes.fromhex(run.decode()) for run in spaced if len(run) % 2 == 0)
 
 

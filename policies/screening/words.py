@@ -51,14 +51,20 @@ _CONTEXT = re.compile(
 )
 _LABEL = re.compile(
     rb"(?i)(?:word|seed|mnemonic|phrase)[ _#-]{0,2}\d{1,2}(?![0-9])|"
-    rb"</?(?:li|td|th|tr|b|p|i|code|span|div)(?: [^<>]{0,80})?>"
+    rb"\"(?:word|index|position|number|pos|n|i|id|w)\" ?:|"
+    rb"</?(?:li|td|th|tr|b|p|i|code|span|div|word|w|string|item|entry|seed)(?: [^<>]{0,80})?>"
 )
+_LABELS_APART = 96
+"""Bytes from one label to the next in a row of labelled words, at most."""
 _LETTERS = re.compile(rb"[a-z]+")
 _MARKS = re.compile("[\u0300-\u036f]")
 _TOKENS = re.compile(r"[^\W\d_]+")
 _FAR_ONLY = bytes(code if code >= 0x80 else 32 for code in range(256))
 _FAR_BLANKS = (b"\xe3\x80\x80", b"\xe3\x80\x81", b"\xe3\x83\xbb", b"\xef\xbc\x8c")
 """The blank, commas and the dot of the Far East in UTF-8."""
+_FAR_ROW = LENGTHS[0] - 2
+"""Words in a row that call for a closer look: a bracket or an arrow may stand at the first and at
+the last."""
 _NOT_FAR = bytes(code for code in range(256) if code not in (0xE1, *range(0xE3, 0xEE)))
 """All but the bytes one of which every word of the Far East has."""
 _RUN = bytes([1] * LENGTHS[0])
@@ -116,7 +122,7 @@ class Words:
         """Are there twelve words of the Far East in a row?"""
         if data.isascii() or len(data.translate(None, _NOT_FAR)) < LENGTHS[0]:
             return False
-        return _twelve(_far(data).split(), self.far)
+        return _row(_far(data).split(), self.far, _FAR_ROW)
 
     def meet(self, left: str, right: str) -> bool:
         """Whether `left` ends in a listed word and `right` begins with one: a run goes across."""
@@ -141,11 +147,16 @@ class Words:
         the key of the value. `labelled`: words may have labels with numbers, `word 1: …`, which do
         not belong to the run. `far`: there may be words of the Far East."""
         found = self._latin(data, work, context)
+        bare = b""
         if labelled and not found:
-            work.spend("words", 2 * len(data))
-            found = self._latin(_LABEL.sub(b" ", data), work, context)
+            work.spend("labels", len(data))
+            bare = _unlabelled(data)
+            work.spend("labels", len(bare))
+            found = self._latin(bare, work, context)
         if far and not data.isascii():
-            found |= self._far_east(data, work, context)
+            found = found | self._far_east(data, work, context)
+            if bare and not found:
+                found = self._far_east(bare, work, context)
         return found
 
     def _latin(self, data: bytes, work: Work, context: bool) -> set[str]:
@@ -174,7 +185,7 @@ class Words:
 
     def _far_east(self, data: bytes, work: Work, context: bool) -> set[str]:
         work.spend("words", len(data))
-        if not _twelve(_far(data).split(), self.far):
+        if not _row(_far(data).split(), self.far, _FAR_ROW):
             return set()
         work.spend("words", 4 * len(data))
         found: set[str] = set()
@@ -184,9 +195,11 @@ class Words:
         for language in OTHER:
             for run, at in _runs(tokens, self.tables[language]):
                 # Lists of the commonest characters, which stand in rows for many reasons.
-                if language.startswith("chinese") and not near and not _bare_run(composed, at, run):
+                whole = language.startswith("chinese") and not near
+                if whole and not _bare_run(composed, at, run):
                     continue
-                found.add(judge(language, run, self.lists[language], work, near=near))
+                words = self.lists[language]
+                found.add(judge(language, run, words, work, near=near, whole=whole))
         return found - {""}
 
 
@@ -218,6 +231,21 @@ def folded(data: bytes) -> bytes:
     return data.translate(_LOWER, _MARK_BYTES)
 
 
+def _unlabelled(data: bytes) -> bytes:
+    """The stretches of `data` in which label follows label, without them."""
+    rows: list[bytes] = []
+    start = end = count = 0
+    for label in _LABEL.finditer(data):
+        if label.start() - end > _LABELS_APART:
+            if count >= LENGTHS[0] - 1:
+                rows.append(data[max(0, start - _NEAR) : end + _NEXT])
+            start, count = label.start(), 0
+        end, count = label.end(), count + 1
+    if count >= LENGTHS[0] - 1:
+        rows.append(data[max(0, start - _NEAR) : end + _NEXT])
+    return b"\n".join(_LABEL.sub(b" ", row) for row in rows)
+
+
 def _bare_run(text: str, start: int, run: Sequence[int]) -> bool:
     """A row of single characters, as many as a seed has, with nothing between them that belongs to
     prose: blanks, numbers, quotation marks."""
@@ -233,17 +261,22 @@ def _far(data: bytes) -> bytes:
 
 
 def _twelve(words: Sequence[bytes], listed: Container[bytes]) -> bool:
-    """Are there twelve listed words in a row? Such a run has one at every twelfth place, so that
-    only one word in twelve is looked up, and the neighbours of the few that fit."""
-    last = len(words) - 1
-    every = range(11, len(words), 12)
-    for at in compress(every, map(listed.__contains__, words[11::12])):
+    """Are there twelve listed words in a row?"""
+    return _row(words, listed, 12)
+
+
+def _row(words: Sequence[bytes], listed: Container[bytes], least: int) -> bool:
+    """Are there so many listed words in a row? Such a run has one at every place of as many, so
+    that only one word in `least` is looked up, and the neighbours of the few that fit."""
+    last, wide = len(words) - 1, least - 1
+    every = range(wide, len(words), least)
+    for at in compress(every, map(listed.__contains__, words[wide::least])):
         left = right = at
-        while left > 0 and at - left < 11 and words[left - 1] in listed:
+        while left > 0 and at - left < wide and words[left - 1] in listed:
             left -= 1
-        while right < last and right - left < 11 and words[right + 1] in listed:
+        while right < last and right - left < wide and words[right + 1] in listed:
             right += 1
-        if right - left == 11:
+        if right - left == wide:
             return True
     return False
 

@@ -17,8 +17,8 @@ class Exhausted(Exception):
 
 
 class Work:
-    """The counter of one text of `size` bytes. Stages: `anchors`, `words`, `decode`, `views`,
-    `spellings`."""
+    """The counter of one text of `size` bytes. Stages: `anchors`, `words`, `labels`, `decode`,
+    `mended`, `pairs`, and each view by its name."""
 
     __slots__ = ("limit", "spent")
 

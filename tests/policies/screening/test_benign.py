@@ -164,3 +164,56 @@ def test_nothing_is_found_in_what_holds_nothing(screen, kind, seed):
     strands = [Strand(("messages", 2, "content", n, "text"), row) for n, row in enumerate(rows)]
     assert screen.findings([Strand(at, "\n".join(rows))]) == ()
     assert screen.findings(strands) == ()
+
+
+def kinds(screen: Screen, text: str) -> list[str]:
+    return [finding.kind for finding in screen.findings([Strand(("content",), text)])]
+
+
+def packet(tag: int, body: bytes) -> bytes:
+    """A packet of OpenPGP, old format, with two bytes of length."""
+    return bytes([0x80 | tag << 2 | 1]) + len(body).to_bytes(2, "big") + body
+
+
+def armoured(raw: bytes) -> str:
+    body = base64.b64encode(raw).decode()
+    lines = "\n".join(body[at : at + 64] for at in range(0, len(body), 64))
+    kind = "PGP PUBLIC KEY BLOCK-----"
+    return f"-----BEGIN {kind}\n\n{lines}\n=OEKh\n-----END {kind}\n"
+
+
+def test_long_public_keys_of_pgp_are_read_to_their_end(screen):
+    """A key with many signatures is no opaque run; with a packet of another kind it is one."""
+    noise = random.Random(11)
+    key = packet(6, b"\4" + noise.randbytes(524)) + packet(13, b"An Archive <a@archive.example>")
+    signed = key + b"".join(packet(2, b"\4" + noise.randbytes(560)) for _ in range(12))
+    assert kinds(screen, armoured(signed)) == []
+    assert kinds(screen, armoured(signed + packet(9, noise.randbytes(600)))) == ["opaque-run"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '"encryptionKey": "arn:aws:kms:us-west-2:' + "123456789012" + ':alias/aws/s3"',
+        "".join(
+            f"{hashlib.md5(b'%d' % n).hexdigest()}  /etc/pam.d/common-password\n" for n in range(9)
+        ),
+        "AKIA" + "EXAMPLE" + "A23456BC7",
+        "password: 'dXNlcm5hbWU6" + "cGFzc3dvcmQ='",
+        "callback#access_token=sdlfkj452&state=ssxyz",
+        "zstyle ':completion:*:*:gawk:option-f-1:*' list-colors",
+        "  '(--user)--http-password=:password' \\",
+        "\n".join(f'    "mnemonic",  # mnemonic_{n}' for n in range(40)),
+        json.dumps(list("一二三四五六七八九十月火水木金土日株有社名特財祝"), ensure_ascii=False),
+    ],
+    ids=range(9),
+)
+def test_look_alikes_of_real_files_are_left_alone(screen, text):
+    """Names of resources, sums of files, stock logins, patterns of shells, lists of characters."""
+    assert kinds(screen, text) == []
+
+
+def test_long_text_with_escapes_and_labels_can_be_read(screen):
+    """HTML in code, with unseen characters: the views of it stay within their bounds."""
+    row = "<b>one</b> <b>two</b> <b>three</b> &amp; \\u00e9 \\x1b[1m a\u200bb \u2211x \\t\\n "
+    assert kinds(screen, (row + "word 1, ") * 800) == []

@@ -256,3 +256,22 @@ def test_a_wallet_key_is_found_with_another_line_below(screen):
     for text in (f"{coded}\nEOF", f"X={coded}\nY=1", f"cat <<EOF\n{coded}\nEOF\n"):
         assert ("wif", "bitcoin") in kinds(screen, text)
     assert list(decode.wallet_keys(f"a {coded} b {coded[:-1]}".encode())) == ["wif"]
+
+
+@pytest.mark.parametrize(
+    ("lengths", "read"),
+    [
+        ((b"\x05", b"\x07"), True),
+        ((b"\xc0\x10", b"\xc1\x00"), True),
+        ((b"\xff\0\0\x01\0", b"\x05"), True),
+        ((b"\x05", b"\xe2"), False),
+    ],
+    ids=["one byte", "two bytes", "five bytes", "in parts"],
+)
+def test_packets_of_pgp_are_read_by_their_length(lengths, read):
+    """Lengths as RFC 9580 writes them; one in parts, which no public key has, is none."""
+    first, second = lengths
+    size = {b"\x05": 5, b"\x07": 7, b"\xc0\x10": 208, b"\xc1\x00": 448, b"\xe2": 9}
+    raw = b"\xc6" + first + bytes(size.get(first, 256)) + b"\xc2" + second + bytes(size[second])
+    assert codecs.pgp_public(raw) is read
+    assert not codecs.pgp_public(raw[:-1])
