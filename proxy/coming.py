@@ -43,16 +43,19 @@ class Coming(Generic[T]):
 
     def drop(self) -> None:
         """Await nothing any more, and do not wait for the end of that."""
-        if self._task is not None:
-            self._task.cancel()
-            self._task.add_done_callback(_seen)
+        # How a task was cancelled leads back to what it read: kept here, that would be a ring.
+        task, self._task = self._task, None
+        if task is not None:
+            task.cancel()
+            task.add_done_callback(_seen)
 
     async def give_up(self) -> None:
         """Await nothing any more."""
-        if self._task is not None:
-            self._task.cancel()
+        task, self._task = self._task, None
+        if task is not None:
+            task.cancel()
             with suppress(asyncio.CancelledError, Refused):
-                await self._task
+                await task
 
 
 def _seen(task: "asyncio.Task[T]") -> None:

@@ -1,6 +1,7 @@
 """Waiting for an answer from home: signs of life, seats that are given back, clients that leave."""
 
 import asyncio
+import gc
 import json
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,8 +16,9 @@ from proxy.demo.upstream import Fault, Recorded, Reply, Script
 from proxy.dialects.finals import LINES
 from proxy.local import home
 from tests.scenes import bodies
-from tests.scenes.hearth import MODEL, SAID, Home, at_home, lines, says, words
+from tests.scenes.hearth import MODEL, SAID, Home, at_home, lines, ollama, says, words
 from tests.scenes.talk import request
+from tests.scenes.test_disconnects import alive, until
 
 PATHS = bodies.PATHS
 STRAIGHT = {
@@ -216,13 +218,15 @@ async def test_a_client_that_leaves_a_server_asked_straight(
         await _leaves(stage, PATHS["openai_chat"], asking("openai_chat", stream=stream))
 
 
-async def _leaves(stage: Home, path: str, body: dict[str, Any]) -> None:
+async def _leaves(stage: Home, path: str, body: dict[str, Any], speaks: str = "") -> None:
     port = stage.node.parts.listener.port
+    way = b"/api/chat" if speaks == "ollama" else _asked(path)
     _, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(request(port, path, body))
 
     def asked() -> list[Any]:
-        return [c for c in stage.home.connections if b"POST " + _asked(path) in c.received]
+        connections = [c for c in stage.home.connections if not c.closed.is_set()]
+        return [c for c in connections if b"POST " + way in c.received]
 
     async with asyncio.timeout(5):
         while not asked():
@@ -231,14 +235,38 @@ async def _leaves(stage: Home, path: str, body: dict[str, Any]) -> None:
     assert busy(stage) == 1
     writer.transport.abort()
     async with asyncio.timeout(1):
-        await asked()[0].closed.wait()
-        while busy(stage):
+        while asked() or busy(stage):
             await asyncio.sleep(0.005)
     assert stage.upstream.accepted == 0
 
 
 def _asked(path: str) -> bytes:
     return path.encode() if path == PATHS["openai_chat"] else b"/api/chat"
+
+
+@pytest.mark.parametrize("speaks", ["ollama", "openai"])
+async def test_who_leaves_home_is_forgotten_without_the_collector(
+    speaks: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No ring keeps the question, nor what has come of the answer."""
+    monkeypatch.setattr("proxy.connector.KEEP", 0.2)  # such a connection knows its last answer
+    path, body = PATHS["openai_chat"], asking("openai_chat", stream=True)
+    if speaks == "ollama":
+        script = ollama(Reply.stream(LEAVING["in the middle"], LINES))
+    else:
+        script = speaking(Reply.stream((events("openai_chat")[0], Fault.STALL)))
+    async with at_home(script=script, speaks=(speaks,)) as stage:
+        await _leaves(stage, path, body, speaks)
+        await asyncio.sleep(0.1)
+        gc.collect()
+        before = alive()
+        gc.disable()
+        try:
+            for _ in range(3):
+                await _leaves(stage, path, body, speaks)
+            await until(lambda: not alive() - before, 3)
+        finally:
+            gc.enable()
 
 
 async def test_a_client_that_leaves_while_the_owner_is_told_gives_its_seat_back() -> None:
