@@ -68,8 +68,8 @@ FIRST: Mapping[str, bytes] = {
     "uri": rb";base64,|iVBORw0KGgo",
     "quoted": rb"[A-Za-z0-9+/_]{4}=\r?\n[A-Za-z0-9+/_]{4}|=3D|(?:=[0-9A-F]{2}){4}",
     # Quotation marks as CSV and SQL have them inside of a value.
-    "doubled": rb"\"\" ?: ?\"\"|[^\"]\"\"[A-Za-z0-9+/_-][!#-&(-+--~]{7}|"
-    rb"[^']''[A-Za-z0-9+/_-][!#-&(-+--~]{7}",
+    "doubled": rb"\"\" ?: ?\"\"|[:=] ?\"\"[A-Za-z0-9+/_-][!#-&(-+--~]{7}|"
+    rb"[:=] ?''[A-Za-z0-9+/_-][!#-&(-+--~]{7}",
     "nul": rb"[!-~]\x00[!-~]\x00[!-~]",
     "spelled": rb"(?:[A-Za-z0-9][^A-Za-z0-9]+){15}[A-Za-z0-9]",
     "label": rb"(?:[Ww]ord|[Ss]eed|[Mm]nemonic|[Pp]hrase|WORD|SEED)[ _#-]{0,2}0?1[^0-9A-Za-z]|"
