@@ -254,9 +254,13 @@ def _connect(
         timeout=BUSY_SECONDS if patience is None else patience,
         isolation_level=None,
     )
-    connection.execute("PRAGMA synchronous = NORMAL")
-    connection.execute(f"PRAGMA wal_autocheckpoint = {put_back}")
-    connection.execute("PRAGMA journal_size_limit = 16777216")
+    try:
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute(f"PRAGMA wal_autocheckpoint = {put_back}")
+        connection.execute("PRAGMA journal_size_limit = 16777216")
+    except sqlite3.Error:  # no database
+        connection.close()
+        raise
     return connection
 
 
