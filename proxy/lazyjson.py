@@ -18,6 +18,7 @@ from proxy.json_faults import MAX_DEPTH, Malformed, address_at, lone_surrogate, 
 from proxy.json_known import Known, Source
 from proxy.json_node import Node
 from proxy.json_opened import Kind
+from proxy.json_whole import deeper, parse_quickly, writer_of
 
 __all__ = [
     "Document",
@@ -31,6 +32,7 @@ __all__ = [
     "Remove",
     "Replace",
     "dump",
+    "parsed",
     "read",
     "splice",
 ]
@@ -97,6 +99,16 @@ def read(body: bytes, *, judge: bool = True, known: Known | None = None) -> Docu
     if judge:
         document.judge()
     return document
+
+
+def parsed(body: bytes) -> object:
+    """What `read(body).root.value()` gives, with the same faults; of a body that is written in one
+    of the usual ways in half the time."""
+    check_width(body)
+    value = parse_quickly(body, writer_of(body))
+    if isinstance(value, dict) and not deeper([value], MAX_DEPTH):
+        return value
+    return read(body).root.value()
 
 
 def _root(body: bytes, start: int, end: int, known: Known | None) -> Node:

@@ -78,7 +78,8 @@ def _texts(talk: Talk) -> Iterator[str]:
 
 
 def _thirds(raw: bytes) -> int:
-    digits, plain, far = (_count(raw, some) for some in (_DIGITS, _PLAIN, _FAR))
+    digits, plain = _count(raw, _DIGITS), _count(raw, _PLAIN)
+    far = 0 if raw.isascii() else _count(raw, _FAR)
     thirds = 4 * digits + plain + 2 * (len(raw) - digits - plain) + 4 * far
     return thirds + sum(map(len, _RUN.findall(raw)))
 

@@ -4,12 +4,13 @@ import gc
 import json
 import time
 import tracemalloc
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proxy.lazyjson import Kind, Malformed, Node, Replace, dump, read, splice
+from proxy.lazyjson import Kind, Malformed, Node, Replace, dump, parsed, read, splice
 from tests.proxy.json_samples import bodies, walk
 from tests.proxy.json_samples import text as text_of
 
@@ -314,6 +315,47 @@ def test_no_error_shows_a_value_or_a_foreign_key():
             opened(body.encode())
         assert canary not in str(caught.value).lower()
         assert canary not in str(caught.value.__cause__)
+
+
+def outcome(get: Callable[[bytes], object], body: bytes) -> object:
+    try:
+        return get(body)
+    except Malformed as wrong:
+        return str(wrong)
+
+
+@given(body=bodies, data=st.data())
+@settings(max_examples=300)
+def test_a_body_parsed_at_once_is_what_its_nodes_give(body, data):
+    """As clients write it and with a byte changed, dropped or doubled: the same value or fault."""
+    for separators in ((",", ":"), (", ", ": ")):
+        written = json.dumps(json.loads(text_of(body)), separators=separators).encode()
+        damaged = bytearray(written)
+        at = data.draw(st.integers(0, len(written) - 1))
+        some = data.draw(st.sampled_from([b"", b'"', b"{", b"]", b",", b"0", b'"a":1,', b"\xff"]))
+        damaged[at : at + data.draw(st.integers(0, 2))] = some
+        for each in (written, bytes(damaged)):
+            assert outcome(parsed, each) == outcome(lambda raw: read(raw).root.value(), each)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"a":1,"a":2}',
+        b'{"a":{"b":1,"b":1}}',
+        b"[1]",
+        b'{"a":1} ',
+        b'{"a":1}{',
+        b'{"a":' + b"[" * 100 + b"]" * 100 + b"}",
+        b'{"a":[' + b"1," * 1_000_001 + b"1]}",
+        b'{"a":1e999999999}',
+        b'{"a":12345678901234567890123,"b":1.50}',
+    ],
+    ids=range(9),
+)
+def test_a_body_parsed_at_once_is_read_as_strictly(body):
+    """Two equal keys, depth, width, numbers: what one way refuses the other refuses too."""
+    assert outcome(parsed, body) == outcome(lambda raw: read(raw).root.value(), body)
 
 
 @given(junk=st.binary(max_size=60))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from proxy.errors import Refused
-from proxy.lazyjson import Malformed, read
+from proxy.lazyjson import Malformed, parsed
 from proxy.local.asked import from_anthropic, from_chat, from_ollama, from_responses
 from proxy.local.asked.shapes import Members, members
 from proxy.local.talk import Talk
@@ -31,7 +31,7 @@ def talk(dialect: str, body: bytes) -> Talk:
     vendor's server could answer.
     """
     try:
-        whole = read(body).root.value()
+        whole = parsed(body)
     except Malformed as wrong:
         raise Refused("body-invalid", reason=str(wrong)) from None
     return _READERS[dialect](members(whole))
