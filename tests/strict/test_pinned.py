@@ -9,7 +9,7 @@ import pytest
 from policies import authored, pins
 from policies.envelope import plan, policy_text
 from policies.settings import Envelope, ToolRule
-from proxy import outgoing
+from proxy import planned
 from proxy.demo.evidence import framed
 from tests.strict.house import Change, House, housed, same
 from tests.strict.pairs import CLIENTS, MAIN, PAIRS, Pair, all_framed, fine
@@ -116,7 +116,7 @@ def upgrade(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (policy_text, authored, pins, plan):
         monkeypatch.setattr(module, "POLICY_TEXTS", texts)
     monkeypatch.setattr(policy_text, "VERSION", "next")
-    monkeypatch.setattr(outgoing, "AUTHORED", {**authored.AUTHORED, "policy/next": NEW_WORDS})
+    monkeypatch.setattr(planned, "AUTHORED", {**authored.AUTHORED, "policy/next": NEW_WORDS})
 
 
 @CLIENTS
