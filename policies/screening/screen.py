@@ -32,7 +32,7 @@ from policies.screening.reading import AMBIGUOUS, Kind, Reading, Tools
 from policies.screening.rules import load
 from policies.screening.sieve import APART, Sieve
 from policies.screening.sifting import ACROSS, Suspects, look_over
-from policies.screening.signs import Sentry, Signs
+from policies.screening.signs import Sentry, Signs, engines
 from policies.screening.words import Words
 from policies.screening.work import Exhausted, Work
 
@@ -46,18 +46,18 @@ _TELLING = ("seed", "mnemonic", "recovery", "wallet", "passphrase", "bip39")
 Shipped = tuple[bytes, Tools]
 
 
-def compiled(packed: Mapping[str, bytes] = MappingProxyType({})) -> Shipped:
-    """What comes with Transom, compiled, and a digest of it. Immutable. `packed`: what `pack` gave
-    in another process of this very version."""
+def compiled(ready: Mapping[str, bytes] = MappingProxyType({})) -> Shipped:
+    """What comes with Transom, compiled, and a digest of it. Immutable. `ready`: what `pack` gave
+    in other processes of this very version."""
     rules = load()
     shape = [(r.id, r.anchors, r.then, r.trigger, r.source, r.check) for r in rules]
     mark = hashlib.sha256(repr(shape).encode()).digest()
-    return mark, Tools(Sentry(rules, packed=packed), Words.load())
+    return mark, Tools(Sentry(rules, packed=ready), Words.load())
 
 
-def pack() -> dict[str, bytes]:
-    """What takes long to compile, compiled."""
-    return Sentry(load()).packed()
+def pack(*, first: bool) -> dict[str, bytes]:
+    """What takes long to compile, compiled: half of it with `first`, the other half without."""
+    return engines(load(), first=first)
 
 
 @cache

@@ -168,9 +168,38 @@ _NOTHING = frozenset({*ALONE, "far"})
 _QUIET = _NOTHING | {"label"}
 
 
+# Those of one kind are compiled in a third of the time one by one.
+_GATES: Final = [
+    (name, each)
+    for name, expression in FIRST.items()
+    for each in (_ESCAPES if name == "escape" else (expression,))
+]
+
+
+def _tables(rules: Sequence[Rule]) -> dict[str, list[Pattern]]:
+    """The patterns of each engine of a sentry, by its name."""
+    gates = [Pattern(then=expression, once=True) for _, expression in _GATES]
+    return {
+        "first": [pattern for rule in rules for pattern, _ in rule.patterns()],
+        "gates": [Pattern(then=JOINT), *gates],
+        **{
+            name: [Pattern(then=then, once=True) for then in tests.values()]
+            for name, tests in AFTER.items()
+        },
+    }
+
+
+def engines(rules: Sequence[Rule], *, first: bool) -> dict[str, bytes]:
+    """Engines of a sentry as bytes, which make the same at once in another process: the first, or
+    all others, which takes half as long."""
+    tables = _tables(rules)
+    chosen = ["first"] if first else [name for name in tables if name != "first"]
+    return {name: build(tables[name]).packed() for name in chosen}
+
+
 class Sentry:
     """The tests, compiled. Immutable; may be used from several threads at once. `denied`: the deny
-    corpus, if there is anything in it. `packed`: what a sentry for the same rules has packed."""
+    corpus, if there is anything in it. `packed`: what `engines` gave for the same rules."""
 
     def __init__(
         self,
@@ -178,40 +207,15 @@ class Sentry:
         denied: Corpus | None = None,
         packed: Mapping[str, bytes] = MappingProxyType({}),
     ) -> None:
-        anchors = [(rule, pattern, behind) for rule in rules for pattern, behind in rule.patterns()]
-        self._rules = [(rule, behind) for rule, _, behind in anchors]
-        # Those of one kind are compiled in a third of the time one by one.
-        gates = [
-            (name, each)
-            for name, expression in FIRST.items()
-            for each in (_ESCAPES if name == "escape" else (expression,))
-        ]
-        self._names = [name for name, _ in gates]
-        self._first = build([pattern for _, pattern, _ in anchors], packed.get("first", b""))
-        self.denied = denied
-        self._gates = build(
-            [
-                Pattern(then=JOINT),
-                *(Pattern(then=expression, once=True) for _, expression in gates),
-            ],
-            packed.get("gates", b""),
-        )
-        self._after = {
-            name: (
-                build(
-                    [Pattern(then=then, once=True) for then in tests.values()],
-                    packed.get(name, b""),
-                ),
-                tuple(tests),
-            )
-            for name, tests in AFTER.items()
+        self._rules = [(rule, behind) for rule in rules for _, behind in rule.patterns()]
+        self._names = [name for name, _ in _GATES]
+        self._engines = {
+            name: build(patterns, packed.get(name, b""))
+            for name, patterns in _tables(rules).items()
         }
-
-    def packed(self) -> dict[str, bytes]:
-        """What the same is made of in another process, at once."""
-        engines = {name: engine for name, (engine, _) in self._after.items()}
-        engines |= {"first": self._first, "gates": self._gates}
-        return {name: engine.packed() for name, engine in engines.items()}
+        self._first, self._gates = self._engines["first"], self._engines["gates"]
+        self._after = {name: (self._engines[name], tuple(tests)) for name, tests in AFTER.items()}
+        self.denied = denied
 
     def denying(self, texts: Collection[bytes]) -> "Sentry":
         """The same tests, with another deny corpus."""

@@ -43,8 +43,9 @@ def test_the_screen_of_another_process_is_the_same(here: list[dict[str, bytes]])
     """It has the same version and finds the same; it is taken over once, for all who ask."""
     begun = Early()
     with_file, bare = begun.screen(DENY), begun.screen({})
-    assert [sorted(taken) for taken in here] == [sorted(screening.shipped()[1].sentry.packed())]
-    assert all(here[0].values()), "nothing was left to be compiled"
+    (taken,) = here
+    assert sorted(taken) == sorted(screening.pack(first=True) | screening.pack(first=False))
+    assert all(taken.values()), "nothing was left to be compiled"
     assert with_file.version == Screen.build(DENY).version
     assert bare.version == Screen.build().version
     text = Strand(("content",), "it says hunter2-of-the-house")
@@ -57,13 +58,30 @@ def test_a_process_that_dies_leaves_the_work_to_who_asks(
     monkeypatch: pytest.MonkeyPatch, here: list[dict[str, bytes]]
 ) -> None:
     """Nothing was handed over: the rules are compiled all the same, and no child stays behind."""
-    monkeypatch.setattr(early, "pack", lambda: os.kill(os.getpid(), signal.SIGKILL))
+    monkeypatch.setattr(early, "pack", lambda **_: os.kill(os.getpid(), signal.SIGKILL))
     begun = Early()
-    child = begun._child
+    children = [other.child for other in begun._others]
     assert begun.screen({}).findings([KEY])
-    assert here == [{}]
-    with pytest.raises(ProcessLookupError):
-        os.kill(child, 0)
+    assert (here, len(children)) == ([{}], 2)
+    for child in children:
+        with pytest.raises(ProcessLookupError):
+            os.kill(child, 0)
+
+
+def test_half_is_taken_over_where_one_process_dies(
+    monkeypatch: pytest.MonkeyPatch, here: list[dict[str, bytes]]
+) -> None:
+    """The other half is compiled by who asks."""
+    pack = screening.pack
+
+    def dies(*, first: bool) -> dict[str, bytes]:
+        if first:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return pack(first=first)
+
+    monkeypatch.setattr(early, "pack", dies)
+    assert Early().screen({}).findings([KEY])
+    assert [sorted(taken) for taken in here] == [sorted(pack(first=False))]
 
 
 @pytest.mark.parametrize("handed", [b"", b"\x81", b"\x01", b"\x81\xa1a\x01"])
@@ -93,7 +111,7 @@ def test_without_other_processes_it_works_as_well(
     assert len([*Path("/dev/fd").iterdir()]) == files
     monkeypatch.setattr(threading, "active_count", lambda: 2)
     begun = Early()
-    assert begun._child == 0
+    assert begun._others == []
     assert here == [{}, {}]
 
 

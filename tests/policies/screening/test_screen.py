@@ -27,7 +27,7 @@ def screen() -> Screen:
 
 def test_rules_that_were_compiled_elsewhere_find_the_same(screen):
     """What another process hands over is as good as what is compiled here."""
-    handed = Screen.build({"f": SECRET.encode()}, compiled(pack()))
+    handed = Screen.build({"f": SECRET.encode()}, compiled(pack(first=True) | pack(first=False)))
     assert handed.version == screen.version
     for sample in (*SAMPLES.values(), SEED, SECRET, "nothing at all"):
         strand = Strand(("system",), sample)
