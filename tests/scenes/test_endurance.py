@@ -102,13 +102,13 @@ async def memories(at: House, bodies: Iterator[dict[str, Any]]) -> list[int]:
 
 
 async def test_large_bodies_leave_no_memory_behind(tmp_path: Path) -> None:
-    """Texts of 1 MB, each new: after the first ones no more stays than what is remembered of some,
-    and what the allocator rounds up; a body that stayed would be 1 MB each time."""
-    texts = (f"{number}\n" + LINE * (MB // len(LINE)) for number in range(70))
+    """Texts of 1 MB, each new: after the first ones memory stays where it is. So many of them, as
+    it goes up and down by 3 MB at once, which is no growth."""
+    texts = (f"{number}\n" + LINE * (MB // len(LINE)) for number in range(130))
     bodies = ({"model": "m", "messages": [{"role": "user", "content": t}]} for t in texts)
     async with house(tmp_path) as at:
         samples = await memories(at, bodies)
-        assert slope(samples[20:]) < 0.2 * MB
+        assert slope(samples[20:]) < 0.1 * MB
         assert at.memory("VmHWM") < 120 * MB
 
 
