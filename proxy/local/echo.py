@@ -7,52 +7,27 @@ another (wire.md 5.3). It must not know who answers.
 from collections.abc import Iterable
 from typing import Final
 
-from proxy.dialects.streams import Event
-from proxy.lazyjson import Document, Malformed, Replace, dump, read, splice
+from proxy.lazyjson import Edit, Node, Replace, dump
+from proxy.local.rewriting import Rewriting
 
 _PLACES: Final = (("model",), ("message", "model"), ("response", "model"))
 
 
-class Echo:
+class Echo(Rewriting):
     """A filter that writes `model` over the name in each event; all else stays byte for byte."""
 
     def __init__(self, model: str) -> None:
         self._model = dump(model)
 
-    def event(self, event: Event) -> Iterable[Event]:
-        """The event under the other name, where it has one."""
-        if event.data is None or '"model"' not in event.data:
-            return (event,)
-        raw = event.data.encode("utf-8", "surrogatepass")
-        named = self._named(raw)
-        # What carries the value, such as `data: `, and the end of the event stay as they are.
-        if named is None or event.raw.count(raw) != 1:
-            return (event,)
-        return (Event(event.raw.replace(raw, named), named.decode("utf-8", "replace"), event.name),)
+    def concerns(self, data: str) -> bool:
+        return '"model"' in data
 
-    def held(self) -> None:
-        """Nothing is ever held."""
-        return
-
-    def let_go(self) -> Iterable[Event]:
-        """Nothing is held."""
-        return ()
-
-    def end(self) -> Iterable[Event]:
-        """Nothing is held."""
-        return ()
-
-    def _named(self, raw: bytes) -> bytes | None:
-        try:
-            document = read(raw)
-            ways = [way for way in _PLACES if _is_text(document, way)]
-            return splice(document, [Replace(way, self._model) for way in ways])
-        except Malformed:
-            return None
+    def edits(self, root: Node) -> Iterable[Edit]:
+        """The other name, wherever there is one."""
+        return [Replace(way, self._model) for way in _PLACES if _is_text(root, way)]
 
 
-def _is_text(document: Document, way: tuple[str, ...]) -> bool:
-    node = document.root
+def _is_text(node: Node, way: tuple[str, ...]) -> bool:
     for name in way:
         inner = node.get(name)
         if inner is None:

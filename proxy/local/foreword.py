@@ -7,8 +7,8 @@ not know why there is a sentence. Sources: wire.md 2.1 to 2.3.
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from proxy.dialects.streams import Event
-from proxy.lazyjson import Edit, Malformed, Node, Replace, dump, read, splice
+from proxy.lazyjson import Edit, Node, Replace, dump
+from proxy.local.rewriting import Rewriting
 
 Place = tuple[object, object]
 """Item and part of an answer of Responses, by their indices."""
@@ -22,7 +22,7 @@ def asks_for_form(root: Node) -> bool:
     return any(_type(_at(root, *way)) not in _TEXT for way in _FORMS)
 
 
-class Foreword:
+class Foreword(Rewriting):
     """A filter that writes `words` and a blank line before the first text; all else stays byte for
     byte. An answer without text has none."""
 
@@ -31,42 +31,19 @@ class Foreword:
         self._said = False
         self._place: Place | None = None
 
-    def event(self, event: Event) -> Iterable[Event]:
-        """The event, with the words where the text begins in it."""
-        data = event.data or ""
-        if (self._said and self._place is None) or '"' not in data:
-            return (event,)
-        raw = data.encode("utf-8", "surrogatepass")
-        try:
-            document = read(raw)
-            edited = splice(document, list(self._edits(document.root)))
-        except Malformed:
-            return (event,)
-        # What carries the value, such as `data: `, and the end of the event stay as they are.
-        if edited == raw or event.raw.count(raw) != 1:
-            return (event,)
-        self._said = True
-        told = edited.decode("utf-8", "replace")
-        return (Event(event.raw.replace(raw, edited), told, event.name),)
+    def concerns(self, data: str) -> bool:
+        return '"' in data and not (self._said and self._place is None)
 
-    def held(self) -> None:
-        """Nothing is ever held."""
-        return
-
-    def let_go(self) -> Iterable[Event]:
-        """Nothing is held."""
-        return ()
-
-    def end(self) -> Iterable[Event]:
-        """Nothing is held."""
-        return ()
-
-    def _edits(self, root: Node) -> Iterator[Edit]:
+    def edits(self, root: Node) -> Iterable[Edit]:
+        """The words before the text, where it begins in a value or comes again."""
         texts = self._begins(root) if not self._said else self._again(root)
         for node in texts:
             text = node.text()
             if text:
                 yield Replace(node.address, dump(self._words + text))
+
+    def done(self) -> None:
+        self._said = True
 
     def _begins(self, root: Node) -> Iterator[Node]:
         """The first text, and where it stands."""

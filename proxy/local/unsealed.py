@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from proxy.dialects.responses_items import HOME_REASONING
-from proxy.dialects.streams import Event
-from proxy.lazyjson import Edit, Malformed, Member, Node, Remove, Replace, dump, read, splice
+from proxy.lazyjson import Edit, Member, Node, Remove, Replace, dump
+from proxy.local.rewriting import Rewriting
 
 _PREFIXES: Final = {
     "message": "msg_",
@@ -24,46 +24,21 @@ _THOUGHTS: Final = ("reasoning", "reasoning_content", "reasoning_details")
 """Where servers of the Chat dialect put what a model thinks; OpenAI takes none of it back."""
 
 
-class Unsealed:
+class Unsealed(Rewriting):
     """A filter over the answer of a server that speaks the client's dialect: thoughts are unsigned,
     items have the ids of their kind; all else stays byte for byte."""
 
     def __init__(self) -> None:
         self._ids: dict[str, str] = {}
 
-    def event(self, event: Event) -> Iterable[Event]:
-        """The event without a seal; none where it was nothing else."""
-        data = event.data or ""
-        if not any(word in data for word in _WORDS):
-            return (event,)
-        raw = data.encode("utf-8", "surrogatepass")
-        try:
-            document = read(raw)
-            if _is_seal(document.root):
-                return ()
-            root = document.root
-            edits = [*_unsigned(root), *_unsaid(root), *self._named(root)]
-            edited = splice(document, edits)
-        except Malformed:
-            return (event,)
-        # What carries the value, such as `data: `, and the end of the event stay as they are.
-        if edited == raw or event.raw.count(raw) != 1:
-            return (event,)
-        return (
-            Event(event.raw.replace(raw, edited), edited.decode("utf-8", "replace"), event.name),
-        )
+    def concerns(self, data: str) -> bool:
+        return any(word in data for word in _WORDS)
 
-    def held(self) -> None:
-        """Nothing is ever held."""
-        return
-
-    def let_go(self) -> Iterable[Event]:
-        """Nothing is held."""
-        return ()
-
-    def end(self) -> Iterable[Event]:
-        """Nothing is held."""
-        return ()
+    def edits(self, root: Node) -> Iterable[Edit] | None:
+        """The value without a seal; an event that was nothing else goes."""
+        if _is_seal(root):
+            return None
+        return [*_unsigned(root), *_unsaid(root), *self._named(root)]
 
     def _named(self, root: Node) -> Iterator[Edit]:
         """Ids of items, and what refers to them."""
