@@ -15,10 +15,10 @@ and code.
 
 from collections.abc import Iterator
 from typing import Final
+from zlib import adler32
 
 import msgspec
 
-from policies.screening.engine import linear
 from proxy.lazyjson import dump
 from proxy.local.talk import Talk
 
@@ -32,10 +32,30 @@ _OPENING: Final = 64
 """For what a template writes at the head."""
 
 _DIGITS: Final = b"0123456789"
-_PLAIN: Final = bytes(code for code in range(128) if chr(code).isalpha() or chr(code).isspace())
-_RUN: Final = linear(rb"[A-Za-z0-9+/]{20,}")
+_LETTERS: Final = bytes(code for code in range(128) if chr(code).isalpha())
+_BLANKS: Final = bytes(code for code in range(128) if chr(code).isspace())
 _FAR: Final = bytes(range(0xF0, 0xF5))
 """First bytes of characters beyond the first plane."""
+
+_RUN: Final = 20
+"""Letters, digits and `+/` in a row that make a long run."""
+
+_AT_ONCE: Final = 8_192
+"""Bytes whose weights, 6 at most, come to less than 65,521, from which on Adler-32 counts anew."""
+
+
+def _each(*marked: tuple[bytes, int], other: int) -> bytes:
+    """A table for `bytes.translate`: these bytes become those numbers."""
+    table = bytearray([other]) * 256
+    for some, number in marked:
+        for code in some:
+            table[code] = number
+    return bytes(table)
+
+
+_THIRDS: Final = _each((_DIGITS, 4), (_LETTERS + _BLANKS, 1), (_FAR, 6), other=2)
+_RUNS: Final = _each((_DIGITS + _LETTERS + b"+/", 1), other=0)
+_LONG: Final = b"\1" * _RUN
 
 
 def tokens(talk: Talk) -> int:
@@ -78,11 +98,19 @@ def _texts(talk: Talk) -> Iterator[str]:
 
 
 def _thirds(raw: bytes) -> int:
-    digits, plain = _count(raw, _DIGITS), _count(raw, _PLAIN)
-    far = 0 if raw.isascii() else _count(raw, _FAR)
-    thirds = 4 * digits + plain + 2 * (len(raw) - digits - plain) + 4 * far
-    return thirds + sum(map(len, _RUN.findall(raw)))
+    weights = raw.translate(_THIRDS)
+    pieces = range(0, len(weights), _AT_ONCE)
+    # The low half of Adler-32 that began at 0 is the sum of the bytes (RFC 1950, 8.2).
+    return _in_runs(raw) + sum(adler32(weights[at : at + _AT_ONCE], 0) & 0xFFFF for at in pieces)
 
 
-def _count(raw: bytes, some: bytes) -> int:
-    return len(raw) - len(raw.translate(None, some))
+def _in_runs(raw: bytes) -> int:
+    """How many characters stand in long runs."""
+    kinds = raw.translate(_RUNS)
+    count, at = 0, kinds.find(_LONG)
+    while at >= 0:
+        end = kinds.find(b"\0", at + _RUN)
+        end = len(kinds) if end < 0 else end
+        count += end - at
+        at = kinds.find(_LONG, end)
+    return count

@@ -63,3 +63,12 @@ def test_a_body_that_nobody_has_read_is_estimated_from_above() -> None:
     body = dump({"model": "m", "messages": [{"role": "user", "content": "word " * 1_000}]})
     assert tokens(talk("openai_chat", body)) <= tokens_of(body) <= 2 * len(body)
     assert tokens_of(b"") > 0
+
+
+@pytest.mark.parametrize(
+    ("some", "thirds"), [("a ", 2), ("7", 4 + 1), ("-", 2), ("\U00020000", 12)]
+)
+def test_a_long_text_counts_as_its_parts(some: str, thirds: int) -> None:
+    """Each character by its kind, however many there are; a long run a third more for each."""
+    count = 100_000
+    assert tokens_of((some * count).encode()) == tokens_of(b"") - (-thirds * count // 3)
