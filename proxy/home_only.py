@@ -17,7 +17,7 @@ from typing import Final
 from policies.conversation import Conversation, Piece
 from policies.minimality import leading
 from proxy.apart import Apart
-from proxy.identity import conversation_id, home_id, run_ids
+from proxy.identity import conversation_id, home_id, home_ids, run_ids
 from proxy.memory import Memory
 from proxy.state.base import HomeStore, StateError
 
@@ -234,8 +234,8 @@ class HomeOnly:
         # What an answer says in one line may be all that a summary repeats.
         alone = {line for lines in own if len(lines) == 1 for line in lines}
         lines = [line for each in own for line in each if line not in asked]
-        marks = [self._line(client, line) for line in dict.fromkeys(lines[:MOST])]
-        marks += [self._line(client, line, alone=True) for line in alone - asked]
+        marks = self._lines(client, dict.fromkeys(lines[:MOST]))
+        marks += self._lines(client, alone - asked, alone=True)
         marks += [self._mark(b"text", client, about) for about in map(_whole, texts[:1]) if about]
         return marks
 
@@ -255,11 +255,9 @@ class HomeOnly:
 
     def _marks(self, client: str, pieces: Iterable[Piece]) -> dict[bytes, int]:
         """The mark that each line would have, and how much it tells."""
-        marks: dict[bytes, int] = {}
-        for line in _lines_in(pieces):
-            marks[self._line(client, line)] = len(line)
-            marks[self._line(client, line, alone=True)] = ENOUGH
-        return marks
+        lines = list(_lines_in(pieces))
+        marks = dict(zip(self._lines(client, lines), map(len, lines), strict=True))
+        return marks | dict.fromkeys(self._lines(client, lines, alone=True), ENOUGH)
 
     def _whose(self, client: str, session: str, conversation: Conversation) -> list[bytes]:
         root = conversation_id(self._key, client, conversation)
@@ -275,8 +273,8 @@ class HomeOnly:
     def _client(self, client: str) -> bytes:
         return self._mark(b"client", client)
 
-    def _line(self, client: str, line: str, *, alone: bool = False) -> bytes:
-        return self._mark(b"alone" if alone else b"line", client, _bytes(line))
+    def _lines(self, client: str, lines: Iterable[str], *, alone: bool = False) -> list[bytes]:
+        return home_ids(self._key, b"alone" if alone else b"line", client, map(_bytes, lines))
 
     def _mark(self, kind: bytes, client: str, about: bytes = b"") -> bytes:
         return home_id(self._key, kind, client, about)

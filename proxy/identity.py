@@ -95,7 +95,17 @@ def session_id(key: bytes, client: str, named: str, conversation: Conversation |
 
 def home_id(key: bytes, kind: bytes, client: str, about: bytes = b"") -> bytes:
     """32 bytes for a mark of what was said at home: its kind, whose it is, and what it is about."""
-    return _digest(key, (b"home", kind, _bytes(client), about))
+    return home_ids(key, kind, client, (about,))[0]
+
+
+def home_ids(key: bytes, kind: bytes, client: str, abouts: Iterable[bytes]) -> list[bytes]:
+    """The same for many marks of one kind, in order."""
+    begun, ids = _begun(key, b"home", kind, client), list[bytes]()
+    for about in abouts:
+        digest = begun.copy()
+        digest.update(_spelled((about,)))
+        ids.append(digest.digest())
+    return ids
 
 
 def event_id(key: bytes, kind: str, client: str, session: str, *about: bytes) -> bytes:
@@ -170,17 +180,18 @@ def _standing(unit: Unit, seen: _Standing) -> int:
 def _unit_id(common: tuple[bytes, str, str], unit: Unit, standing: int) -> bytes:
     about = (*common, standing)
     if (name := unit.names.get(about)) is None:
-        digest = _units(*common).copy()
+        key, *whose = common
+        digest = _begun(key, b"unit", *whose).copy()
         digest.update(_spelled(_unit(unit, standing)))
         name = unit.names[about] = digest.digest()
     return name
 
 
 @lru_cache(maxsize=256)
-def _units(key: bytes, client: str, dialect: str) -> "hashlib.blake2b":
-    """The digest of every unit, as far as all of them begin alike."""
-    kind = (b"unit", _bytes(client), _bytes(dialect))
-    return hashlib.blake2b(_spelled(kind), key=key, digest_size=32, person=_PERSON)
+def _begun(key: bytes, *fields: bytes | str) -> "hashlib.blake2b":
+    """The digest of much of a kind, as far as all of it begins alike."""
+    spelled = _spelled(each if isinstance(each, bytes) else _bytes(each) for each in fields)
+    return hashlib.blake2b(spelled, key=key, digest_size=32, person=_PERSON)
 
 
 def _unit(unit: Unit, standing: int) -> list[bytes]:
