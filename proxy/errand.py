@@ -125,6 +125,10 @@ class Errand(Struct, frozen=True, eq=False):
             viewed=self.case.conversation,
         )
         outgoing = await self.house.workshop.prepare(asked, document)
+        # SECURITY: asked last, as every line is looked up; of what stays anyway it is asked while
+        # home thinks.
+        if outgoing.decision.refusal is None and self.case.conversation is not None:
+            await self._stay().repeats(self.case.conversation)
         if self._asks_model and outgoing.conversation is not None:
             await self.house.owner.decided(self.case, outgoing.decision, self.house.config.policies)
         self._heed(outgoing.decision)
@@ -160,7 +164,9 @@ class Errand(Struct, frozen=True, eq=False):
         """The same of a conversation that home is asked about before any cloud."""
         await self._met(conversation)
         # What has to stay is remembered as such, also where home would have been asked anyway.
-        await self._stay().sift(conversation)
+        stay = self._stay()
+        await stay.sift(conversation)
+        await stay.repeats(conversation)
         return frozenset()
 
     def _watched(

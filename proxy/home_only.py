@@ -37,10 +37,12 @@ _KNOWN: Final = 65_536
 @dataclass(frozen=True, slots=True)
 class Held:
     """What of a conversation must not leave: all of it, if it `stays`; else `messages` of the
-    model, by their index. `marked`: home has answered in it."""
+    model, by their index. `marked`: home has answered in it. `unsure`: it has answered the same
+    client elsewhere, and whether this `repeats` that is still to be asked."""
 
     stays: bool = False
     marked: bool = False
+    unsure: bool = False
     messages: frozenset[int] = frozenset()
 
 
@@ -55,7 +57,6 @@ class _Saying:
     asked: frozenset[str] | None = None
 
 
-FREE: Final = Held()
 STAYS: Final = Held(stays=True)
 
 
@@ -147,9 +148,7 @@ class HomeOnly:
             return await self._sifted(client, conversation)
         if not found.isdisjoint(named):
             return STAYS
-        if any_at_all in found and await self.repeats(client, conversation.pieces):
-            return STAYS
-        return FREE
+        return Held(unsure=any_at_all in found)
 
     async def repeats(self, client: str, pieces: Iterable[Piece]) -> bool:
         """Whether what stands in `pieces` repeats what home has answered. Raises `StateError`."""

@@ -43,8 +43,9 @@ _WINDOW: Final = 600.0
 class Case:
     """What is known of one request. `again`: it is a re-post. `tainted`: there is third-party text
     in its conversation. `decided`: what was decided for a cloud is written down. `at_home`: home
-    has answered in its conversation because something must not leave. `asked`: the leg of the
-    upstream that was chosen for it, whoever answers. `paced`: it is counted against its rates."""
+    has answered in its conversation because something must not leave. `unsure`: whether it repeats
+    an answer of home is still to be asked. `asked`: the leg of the upstream that was chosen for it,
+    whoever answers. `paced`: it is counted against its rates."""
 
     line: Line
     conversation: Conversation | None = None
@@ -52,6 +53,7 @@ class Case:
     tainted: bool = False
     decided: bool = False
     at_home: bool = False
+    unsure: bool = False
     asked: str = ""
     paced: bool = False
 

@@ -85,15 +85,21 @@ class Stay(Struct, frozen=True, eq=False):
         body = outgoing.body or document.body
         if not self._asks_model:
             return await self.hearth.home.count(dialect, body)
-        marks, client, again = self.hearth.marks, self.admitted.client, no.code == "home-only"
         asked = self._asked(upstream, document, dialect, body, talk, no)
-        holding = _kept(marks.hold(client, self._session, talk, repeats=again))
-        answer = await beside(holding, self.hearth.home.answer(asked))
+        answer = await beside(_kept(self._hold(talk, no)), self.hearth.home.answer(asked))
         return self._watched(answer, document, dialect)
+
+    async def _hold(self, talk: Conversation, no: Refused) -> None:
+        marks, client = self.hearth.marks, self.admitted.client
+        again = no.code == "home-only"
+        if self.case.unsure and not again:
+            again = await marks.repeats(client, talk.pieces)
+        await marks.hold(client, self._session, talk, repeats=again)
 
     async def sift(self, conversation: Conversation) -> frozenset[int]:
         """Which messages of a conversation were given at home. Raises `Refused("home-only")` for
-        one of which nothing may leave for a cloud."""
+        one of which nothing may leave for a cloud, as far as that is told before every line of it
+        is looked up: see `repeats`."""
         marks = self.hearth.marks
         # SECURITY: another node that shares the state may have a home where this one has none.
         if not await _read(marks.present()):
@@ -101,8 +107,17 @@ class Stay(Struct, frozen=True, eq=False):
         held = await _read(marks.look(self.admitted.client, self._session, conversation))
         if held.stays:
             raise Refused("home-only")
-        self.case.at_home = held.marked
+        self.case.at_home, self.case.unsure = held.marked, held.unsure
         return held.messages
+
+    async def repeats(self, conversation: Conversation) -> None:
+        """Raises `Refused("home-only")` for a conversation that repeats what home has answered in
+        another one."""
+        if not self.case.unsure:
+            return
+        if await _read(self.hearth.marks.repeats(self.admitted.client, conversation.pieces)):
+            raise Refused("home-only")
+        self.case.unsure = False
 
     async def know(self, conversation: Conversation) -> None:
         """The same about one that goes to a model at home, which is shown everything."""

@@ -142,6 +142,23 @@ async def test_what_is_out_of_an_answer_leaves_nowhere_while_the_rest_is_told(sp
         writer.transport.abort()
 
 
+async def test_what_repeats_home_beside_a_secret_is_held_as_a_whole() -> None:
+    """Of what stays for the secret it is asked as well whether it repeats home: what else that
+    conversation says stays, and another one of its client, which does not repeat it, leaves."""
+    before = user("Hello."), {"role": "assistant", "content": "Hello."}
+    async with at_home(words(CANARY)) as stage:
+        await told(stage)
+        repeated = body(*before, user(f"Beside {SECRET} it says:\n{CANARY}"))
+        answer = await stage.post("/v1/messages", repeated, OTHER)
+        assert answer.headers["x-transom-notice"] == "egress-blocked"
+        clean = await stage.post("/v1/messages", body(*before, user("And now?")), OTHER)
+        assert clean.headers.get("x-transom-notice") == "home-only"
+        assert stage.upstream.accepted == 0
+        other = await stage.post("/v1/messages", body(user("What is it?")))
+        assert other.headers["x-transom-leg"] == "cloud"
+        silent(stage)
+
+
 def form(speaks: str) -> str:
     return LINES if speaks == "ollama" else "text/event-stream"
 
