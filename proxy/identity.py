@@ -65,12 +65,17 @@ def unit_ids(
     """
     units = conversation.units
     common = (key, client, conversation.dialect)
+    begun = _begun(key, b"unit", client, conversation.dialect)
 
     def extended(old: _Ids | None, start: int, stop: int) -> _Ids:
         ids, seen = ({}, _passed(conversation)) if old is None else (dict(old[0]), dict(old[1]))
-        for number in range(start, stop):
-            unit = units[number]
-            ids[number] = _unit_id(common, unit, _standing(unit, seen))
+        called = (*common, 0)
+        for number, unit in enumerate(units[start:stop], start):
+            about = called if unit.call else (*common, _standing(unit, seen))
+            names = unit.names
+            if (name := names.get(about)) is None:
+                name = names[about] = _unit_id(begun, unit, about[-1])
+            ids[number] = name
         return ids, seen
 
     def extend(old: _Ids | None, start: Past, stop: Past) -> _Ids:
@@ -163,28 +168,23 @@ def _passed(conversation: Conversation) -> _Standing:
     """Units without a call id that are cut away: they stand before all others."""
     seen: _Standing = {}
     for unit in conversation.passed:
-        _standing(unit, seen)
+        if not unit.call:
+            _standing(unit, seen)
     return seen
 
 
 def _standing(unit: Unit, seen: _Standing) -> int:
-    """For a unit without a call id, how many equal ones were `seen` before it; else 0."""
-    if unit.call:
-        return 0
+    """How many units equal to this one, which has no call id, were `seen` before it."""
     same = unit.tool, unit.inner, _text(unit)
     before = seen.get(same, 0)
     seen[same] = before + 1
     return before
 
 
-def _unit_id(common: tuple[bytes, str, str], unit: Unit, standing: int) -> bytes:
-    about = (*common, standing)
-    if (name := unit.names.get(about)) is None:
-        key, *whose = common
-        digest = _begun(key, b"unit", *whose).copy()
-        digest.update(_spelled(_unit(unit, standing)))
-        name = unit.names[about] = digest.digest()
-    return name
+def _unit_id(begun: "hashlib.blake2b", unit: Unit, standing: int) -> bytes:
+    digest = begun.copy()
+    digest.update(_spelled(_unit(unit, standing)))
+    return digest.digest()
 
 
 @lru_cache(maxsize=256)
@@ -195,12 +195,12 @@ def _begun(key: bytes, *fields: bytes | str) -> "hashlib.blake2b":
 
 
 def _unit(unit: Unit, standing: int) -> list[bytes]:
+    tool, inner = _bytes(unit.tool), unit.inner
     if unit.call:
-        parts = [b"call", _bytes(unit.call), b"%d" % unit.part]
+        parts = [b"call", _bytes(unit.call), b"%d" % unit.part, tool, b"%d" % len(inner)]
     else:
-        parts = [b"standing", b"%d" % standing]
-    parts += (_bytes(unit.tool), b"%d" % len(unit.inner))
-    for step in unit.inner:
+        parts = [b"standing", b"%d" % standing, tool, b"%d" % len(inner)]
+    for step in inner:
         parts.append(b"index %d" % step if isinstance(step, int) else b"key " + _bytes(step))
     parts.append(_text(unit))
     return parts

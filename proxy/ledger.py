@@ -20,7 +20,7 @@ from policies import pins as pinned
 from policies.conversation import Conversation
 from policies.cut import Window
 from policies.decision import Claimed, Decision, Frame, FrameRow, Remembered, Turn
-from policies.envelope.epoch import is_strange
+from policies.envelope.epoch import begins_anew, is_strange
 from policies.envelope.remind import beside
 from policies.past import NONE, Past, settled
 from policies.provenance import Trust, trust_of
@@ -131,7 +131,7 @@ class Ledger:
         anew: tuple[int, ...] = ()
         placed: Mapping[int, str] = {}
         if is_strange(conversation, rows, turns, wide, len(sure.frames)):
-            late, anew = await self._strange(client, conversation, keys)
+            late, anew = await self._strange(client, conversation, keys, turns)
         if pins is not None and (behind := beside(conversation, pins.envelope.reminder)):
             texts = await self._look((), [keys.placed(n) for n in behind])
             found_texts = ((n, texts.notes.get(keys.placed(n))) for n in behind)
@@ -252,17 +252,20 @@ class Ledger:
         return {number: name for number, name in found if name is not None}
 
     async def _strange(
-        self, client: str, conversation: Conversation, keys: Keys
+        self, client: str, conversation: Conversation, keys: Keys, turns: Mapping[int, Turn]
     ) -> tuple[Mapping[int, FrameRow], tuple[int, ...]]:
         """Late rows by unit, and the messages at which a view began anew within a turn."""
-        late = {number: keys.late(number) for number in keys.units}
-        anew = [keys.anew(turn) for turn in keys.turns]
-        found = await self._look([*late.values()], anew)
+        asked = begins_anew(conversation, turns)
+        late = {number: keys.late(number) for number in keys.units} if asked else {}
+        found = await self._look([*late.values()], [keys.anew(turn) for turn in keys.turns])
         starts: tuple[int, ...] = ()
         if found.notes:
             names = run_names(self._key, client, conversation)
             begun = set(found.notes.values())
             starts = tuple(at for at, name in names.items() if name in begun)
+        if starts and not asked:  # it began anew for the sake of thinking that is gone by now
+            late = {number: keys.late(number) for number in keys.units}
+            found = await self._look([*late.values()], ())
         rows = {n: found.frames[one] for n, one in late.items() if one in found.frames}
         return rows, starts
 

@@ -78,6 +78,13 @@ def is_strange(
     return Turn.ANEW in turns.values() or any(_foreign(conversation, turns, -1))
 
 
+def begins_anew(conversation: Conversation, turns: Mapping[int, Turn]) -> bool:
+    """Whether the view of a history may begin anew, or did with one of its `turns`; where it did
+    within a turn is another question. Else no late row holds in it."""
+    seen = conversation.messages[conversation.since :]
+    return Turn.ANEW in turns.values() or any(message.sealed for message in seen)
+
+
 def epoch_of(
     conversation: Conversation,
     remembered: Remembered,

@@ -52,7 +52,8 @@ def select(
 
 def insert_one(connection: sqlite3.Connection, frame: Claim, now: int) -> Claim | None:
     """Write one row, in a single statement; None, and nothing is written, where there is one."""
-    return frame if _is_first(connection, frame, now) else None
+    written = connection.execute(_CLAIM_FRAME, _written(*frame, now)).rowcount == 1
+    return frame if written else None
 
 
 def insert(
@@ -63,39 +64,34 @@ def insert(
 ) -> Rows:
     """Write what is not there yet; what holds for each digest, which counts as seen now. Nothing is
     written where a note says something else already."""
-    digests = [digest for digest, _ in frames], [digest for digest, _ in notes]
+    frames_of, notes_of = [digest for digest, _ in frames], [digest for digest, _ in notes]
     if notes:
-        known, _ = select(connection, *digests)
-        if any(known.notes.get(digest, text) != text for digest, text in notes):
-            return known
-    won, lost = _first(connection, frames, now)
+        said = select(connection, (), notes_of)[0].notes
+        if any(said.get(digest, text) != text for digest, text in notes):
+            return select(connection, frames_of, notes_of)[0]
+    won = _first(connection, frames, now)
     if notes:
         connection.executemany(_CLAIM_NOTE, [(digest, value, now) for digest, value in notes])
-    if not (lost or notes):
-        return Rows(won)
-    touch(connection, (lost, ()), now)
-    found, _ = select(connection, lost, digests[1])
-    return Rows({**won, **found.frames}, found.notes)
+    if won is None:
+        touch(connection, (frames_of, ()), now)
+    lost = frames_of if won is None else ()
+    found = select(connection, lost, notes_of)[0] if lost or notes else Rows()
+    return Rows(found.frames if won is None else won, found.notes)
 
 
 def _first(
     connection: sqlite3.Connection, frames: Sequence[Claim], now: int
-) -> tuple[dict[bytes, FrameRow], list[bytes]]:
-    """Write the rows that are not there yet: these, and the digests of the others."""
-    won: dict[bytes, FrameRow] = {}
-    lost: list[bytes] = []
-    for digest, row in frames:
-        if _is_first(connection, (digest, row), now):
-            won[digest] = row
-        elif digest not in won:
-            lost.append(digest)
-    return won, lost
+) -> dict[bytes, FrameRow] | None:
+    """Write the rows that are not there yet; all of them, None where there was one already."""
+    new = [_written(digest, row, now) for digest, row in frames]
+    if not new or connection.executemany(_CLAIM_FRAME, new).rowcount == len(new):
+        return dict(frames)
+    return None
 
 
-def _is_first(connection: sqlite3.Connection, frame: Claim, now: int) -> bool:
-    digest, row = frame
-    values = (digest, bytes.fromhex(row.nonce), *_values(row), now)
-    return connection.execute(_CLAIM_FRAME, values).rowcount == 1
+def _written(digest: bytes, row: FrameRow, now: int) -> tuple[object, ...]:
+    nonce = bytes.fromhex(row.nonce)
+    return digest, nonce, row.field, row.intro, row.kept, row.encode, row.followed, now
 
 
 def touch(connection: sqlite3.Connection, stale: Stale, now: int) -> None:
@@ -136,10 +132,6 @@ def _each(
             if seen < before:
                 old.append(digest)
             yield digest, made(*values)
-
-
-def _values(row: FrameRow) -> tuple[str, bool, int | None, str, bool]:
-    return row.field, row.intro, row.kept, row.encode, row.followed
 
 
 def _frame(

@@ -367,6 +367,24 @@ async def test_a_new_beginning_within_a_turn_is_found_again() -> None:
     assert (await ledger.recall("laptop", merged)).anew == (6,)
 
 
+async def test_late_rows_are_not_asked_for_where_no_view_begins_anew() -> None:
+    """Without thinking in the history none does; but one may have begun within a turn, for the sake
+    of thinking that the client has left out since."""
+    store = Watched()
+    messages = TALK.messages
+    thought = structs.replace(messages[1], sealed=True)
+    thinking = structs.replace(TALK, messages=(messages[0], thought, *messages[2:]))
+    late = Decision(Leg.CLOUD, (Frame(0, row(1), known=False, late=True),))
+    await Ledger(store, KEY).claim("laptop", TALK, late)
+    assert (await Ledger(store, KEY).recall("laptop", thinking)).late == {0: row(1)}
+    store.reads.clear()
+    assert (await Ledger(store, KEY).recall("laptop", TALK)).late == {}
+    assert [frames for frames, _ in store.reads] == [len(TALK.units), 0]
+    await Ledger(store, KEY).claim("laptop", TALK, Decision(Leg.CLOUD, anew=True))
+    remembered = await Ledger(store, KEY).recall("laptop", TALK)
+    assert (remembered.late, remembered.anew) == ({0: row(1)}, (6,))
+
+
 async def test_placed_texts_stand_beside_their_unit() -> None:
     """A text comes back where the pins have a reminder, for this conversation alone."""
     ledger = Ledger(MemoryStore(), KEY)

@@ -3,12 +3,22 @@
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec import structs
 
 from policies.conversation import Conversation
 from policies.cut import OPEN, Window
 from policies.decision import FrameRow, Remembered, Turn
-from policies.envelope.epoch import Epoch, epoch_of, is_strange, standing, turns_of
+from policies.envelope.epoch import (
+    Epoch,
+    begins_anew,
+    epoch_of,
+    is_strange,
+    standing,
+    turns_of,
+)
+from policies.envelope.plan import plan_frames
 from policies.pins import Pins
 from policies.settings import Envelope
 from tests.policies.envelope.talks import talk
@@ -139,6 +149,43 @@ def test_what_has_to_be_looked_up_further(
 def test_a_plain_chat_is_never_strange() -> None:
     """Where there is nothing to frame or explain, nothing was ever late."""
     assert not is_strange(talk("uAuA", tools=()), {}, {}, {})
+
+
+@pytest.mark.parametrize(
+    ("shape", "turns", "expected"),
+    [
+        ("uarar", {0: Turn.WITH}, False),
+        ("uArar", {0: Turn.WITH}, True),
+        ("uHu", {}, True),
+        ("uaur", {2: Turn.ANEW}, True),
+        ("", {}, False),
+    ],
+)
+def test_only_thinking_makes_a_view_begin_anew(
+    shape: str, turns: dict[int, Turn], expected: bool
+) -> None:
+    """Or a turn with which it has done so, whatever has become of the thinking since."""
+    assert begins_anew(talk(shape), turns) is expected
+    assert not begins_anew(structs.replace(talk(shape), since=len(shape)), {})
+
+
+@given(st.text("uarAH", max_size=8), st.data())
+def test_where_no_view_begins_anew_a_late_row_changes_nothing(
+    shape: str, data: st.DataObject
+) -> None:
+    """Whatever else is known of the history: so late rows need not be looked up there."""
+    seen = talk(shape)
+    some = st.sets(st.sampled_from(range(len(seen.units) or 1)))
+    starts = st.sampled_from(turns_of(seen))
+    turns = data.draw(st.dictionaries(starts, st.sampled_from(Turn)))
+    remembered = known(*sorted(data.draw(some) & {*range(len(seen.units))}), turns=turns)
+    late = dict.fromkeys(data.draw(some), LATE)
+    plans = [
+        plan_frames(seen, structs.replace(remembered, late=rows), PINS, lambda: "3" * 32)
+        for rows in ({}, late)
+    ]
+    if not begins_anew(seen, turns):
+        assert plans[0] == plans[1]
 
 
 CUT = Window("dialogue", notice="told")
