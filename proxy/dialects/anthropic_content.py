@@ -57,6 +57,7 @@ _BLOCKS: Mapping[str, frozenset[str]] = MappingProxyType(
 _OPERATOR, _AGENT, _TOOL, _UNKNOWN = Origin.OPERATOR, Origin.AGENT, Origin.TOOL, Origin.UNKNOWN
 _CALLED, _RESULT = Form.OBJECT, Form.RESULT
 _TEXT, _RESULTS = _BLOCKS["text"], _BLOCKS["tool_result"]
+_PLAIN_CALL = _BLOCKS["tool_use"] - {"caller"}
 
 _IN_RESULT = frozenset(
     {"text", "image", "document", "search_result", "tool_reference", "browser_state"}
@@ -95,29 +96,37 @@ def _origin(notes: Notes) -> Origin:
 
 
 def _blocks(content: Opened, blocks: Sequence[object], notes: Notes) -> None:
-    """All blocks. Those of text, and results that are one string, are many, and read here where
-    they have no members but known ones."""
-    speaks = notes.role in ("user", "assistant")
+    """All blocks. Those of text, calls, and results that are one string, are many, and read here
+    where they have no members but known ones."""
+    speaks, spoken = notes.role in ("user", "assistant"), notes.spoken
     for index, block in enumerate(blocks):
-        if not (isinstance(block, dict) and block.get("type") == "text" and block.keys() <= _TEXT):
-            if isinstance(block, dict) and _is_plain(block) and not notes.spoken:
-                _plain_result((*content.way, index), block, notes)
-            else:
-                _block(content.item(index), notes)
-            continue
-        text = block.get("text")
-        if speaks and isinstance(text, str) and text and not text.isspace():
-            notes.texts.append((*content.way, index))
-            if block.get("citations"):
-                # They quote what the model was given, and count from its beginning.
-                notes.beside.append((*content.way, index, "citations"))
+        way, kind = (*content.way, index), block.get("type") if isinstance(block, dict) else ""
+        if not isinstance(block, dict):
+            _block(content.item(index), notes)
+        elif kind == "tool_result" and not spoken and _is_plain(block):
+            _plain_result(way, block, notes)
+        elif kind == "tool_use" and block.keys() <= _PLAIN_CALL and "input" in block:
+            _plain_call(content.below((*way, "input"), block["input"]), block, notes)
+        elif kind == "text" and block.keys() <= _TEXT:
+            _plain_text(way, block, notes, speaks=speaks)
         else:
-            notes.beside.append((*content.way, index))
+            _block(content.item(index), notes)
+
+
+def _plain_text(way: Address, block: Mapping[str, Any], notes: Notes, *, speaks: bool) -> None:
+    """What `_block` notes of a text."""
+    text = block.get("text")
+    if not (speaks and isinstance(text, str) and text and not text.isspace()):
+        notes.beside.append(way)
+        return
+    notes.texts.append(way)
+    if block.get("citations"):
+        # They quote what the model was given, and count from its beginning.
+        notes.beside.append((*way, "citations"))
 
 
 def _is_plain(result: Mapping[str, object]) -> bool:
-    text = isinstance(result.get("content"), str)
-    return text and result.get("type") == "tool_result" and result.keys() <= _RESULTS
+    return isinstance(result.get("content"), str) and result.keys() <= _RESULTS
 
 
 def _plain_result(way: Address, result: Mapping[str, Any], notes: Notes) -> None:
@@ -130,6 +139,15 @@ def _plain_result(way: Address, result: Mapping[str, Any], notes: Notes) -> None
     notes.begin_result()
     if text:
         notes.found.append(Found(at, text, "", call))
+
+
+def _plain_call(given: Opened, block: Mapping[str, Any], notes: Notes) -> None:
+    """What `_block` notes of a call that no program has made and that is `given` something."""
+    call, name, at = block.get("id"), block.get("name"), given.way
+    call, name = call if isinstance(call, str) else "", name if isinstance(name, str) else ""
+    notes.beside.append(at[:-1])
+    notes.calls.append(ToolCall(call, name, json_text(given)))
+    notes.halves.append(Half(call, name, at[:-1], at[:-1], at, _CALLED))
 
 
 def _said(node: Opened, text: object, notes: Notes) -> bool:

@@ -5,12 +5,12 @@ sends its whole history with every turn, and all but the end of it is the same, 
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 from typing import Final
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from policies.conversation import Address, Message, Piece
 from policies.past import NONE, Past
@@ -41,17 +41,30 @@ class _Held(Struct, eq=False):
 
 class Beginning(Struct, frozen=True, eq=False):
     """A list as it was, but for its last item: how the body began, and for each item its facts and
-    what a view has of it. Pieces are read from what is `held`, each with those that came with it.
-    `size`: bytes of that whole body. `above`: digest and facts of the members before the list."""
+    what a view has of it. Pieces are read from what is `held`, each with those that came with it;
+    `before` are those that came earlier. `size`: bytes of that whole body. `above`: digest and
+    facts of the members before the list."""
 
     known: Known
     size: int
-    facts: tuple[Facts, ...]
-    messages: tuple[Message, ...]
-    pieces: tuple[Piece, ...]
-    past: Past
+    facts: tuple[Facts, ...] = ()
+    messages: tuple[Message, ...] = ()
+    before: tuple[Piece, ...] = ()
+    past: Past = NONE
     held: tuple[_Held, ...] = ()
     above: Above = _NOTHING
+    _pieces: list[tuple[Piece, ...]] = field(default_factory=list)
+
+    @property
+    def pieces(self) -> tuple[Piece, ...]:
+        """The piece of each item; those that are new here are made when they are asked for."""
+        for made in self._pieces[:1]:
+            return made
+        new = slice(len(self.before), None)
+        each = zip(self.known.spans[new], self.facts[new], self.messages[new], strict=True)
+        new_ones = [_piece(self.held[-1], m, f, span) for span, f, m in each]
+        self._pieces[:] = [(*self.before, *new_ones)]
+        return self._pieces[0]
 
 
 Beginnings = Memory[bytes, Beginning]
@@ -120,16 +133,20 @@ def remember(
     if len(here) < 2:
         return
     body, key = node.source.body, _key(node)
-    spans = tuple(here[:-1])
-    pieces, held = _pieces(node, spans, facts, messages, beginnings.get(key))
+    spans, old = tuple(here[:-1]), beginnings.get(key)
+    goes_on = old is not None and old.known is node.source.known
+    before, held = (old.pieces, old.held) if old is not None and goes_on else ((), ())
+    for each in held:
+        # Nobody keeps the old body, and where its pieces lie the new one is the same.
+        each.body = body
     new = Beginning(
         Known.of(body, here[-1][0], node.offset, spans),
         len(body),
         tuple(facts[:-1]),
         tuple(messages[:-1]),
-        pieces,
+        before,
         past,
-        held,
+        (*held, _Held(body)),
         above,
     )
     # The facts are in their own memory as well; here they are held on to, so they count.
@@ -148,47 +165,14 @@ def passed(node: Node | None, beginnings: Beginnings) -> None:
     spans = array_spans(source.scan, *node.span) if node.kind is Kind.ARRAY else []
     if len(spans) > 1:
         known = Known.of(source.body, spans[-1][0], node.offset, ())
-        begun = Beginning(known, len(source.body), (), (), (), NONE)
+        begun = Beginning(known, len(source.body))
         beginnings.renew(_key(node), begun, len(source.body) + _ITEM)
 
 
-def _pieces(
-    node: Node,
-    spans: Sequence[tuple[int, int]],
-    facts: Sequence[Facts],
-    messages: Sequence[Message],
-    old: Beginning | None,
-) -> tuple[tuple[Piece, ...], tuple[_Held, ...]]:
-    """The pieces of the list `node`, and what they are read from; those of the `old` list remain
-    where the body begins like that one."""
-    body = node.source.body
-    pieces: tuple[Piece, ...] = ()
-    held: tuple[_Held, ...] = ()
-    if old is not None and old.known is node.source.known:
-        pieces, held = old.pieces, old.held
-        for each in held:
-            # Nobody keeps the old body, and where these pieces lie the new one is the same.
-            each.body = body
-    mine, count = _Held(body), len(pieces)
-    new = [
-        _piece(partial(_node, mine, m.address, *span), f, m, span)
-        for span, f, m in zip(spans[count:], facts[count:], messages[count:], strict=False)
-    ]
-    return (*pieces, *new), (*held, mine)
-
-
-def _piece(
-    node: Callable[[], Node], facts: Facts, message: Message, span: tuple[int, int]
-) -> Piece:
-    start, end = span
-    return piece_of(
-        facts,
-        message.address,
-        message.digest,
-        end - start,
-        lambda: node().strands(),
-        lambda: node().texts(),
-    )
+def _piece(held: _Held, message: Message, facts: Facts, span: tuple[int, int]) -> Piece:
+    node, (start, end) = partial(_node, held, message.address, *span), span
+    strands, texts = (lambda: node().strands()), (lambda: node().texts())
+    return piece_of(facts, message.address, message.digest, end - start, strands, texts)
 
 
 def _node(held: _Held, address: Address, start: int, end: int) -> Node:

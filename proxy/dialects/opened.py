@@ -54,6 +54,10 @@ class Opened(Struct, frozen=True, eq=False, gc=False):
         assert isinstance(self.value, list)
         return Opened(self.value[index], (*self.way, index), self._top)
 
+    def below(self, way: Address, value: object) -> "Opened":
+        """The `value` to which `way` leads, for a caller that has gone there."""
+        return Opened(value, way, self._top)
+
     def get(self, key: str) -> "Opened | None":
         """The member `key` (lower-case); None where there is none or this is no object. Raises
         `Malformed` when there is a key that differs from it only in case."""

@@ -26,11 +26,25 @@ TEXTS = st.fixed_dictionaries(
     {"type": st.sampled_from(["text", "other", ["text"]])},
     optional={"text": st.sampled_from(["said", "", " ", 7]), "citations": st.just([1])},
 )
+CALLS = st.fixed_dictionaries(
+    {"type": st.just("tool_use")},
+    optional={
+        "id": st.sampled_from(["t1", "", 7, None]),
+        "name": st.sampled_from(["read", "", ["read"]]),
+        "input": st.sampled_from([{"path": "a"}, {}, "free", "", None, 1.5, [1]]),
+        "caller": st.sampled_from([{"type": "direct"}, {"type": "program"}, None]),
+        "toolset_name": st.just("files"),
+        "odd": st.just("a"),
+    },
+)
 
 
-@given(st.lists(RESULTS | TEXTS, max_size=4), st.sampled_from(["user", "assistant", "tool", ""]))
+@given(
+    st.lists(RESULTS | TEXTS | CALLS | st.sampled_from(["text", None]), max_size=4),
+    st.sampled_from(["user", "assistant", "tool", ""]),
+)
 def test_what_is_read_by_itself_says_what_any_block_says(blocks: list[Any], role: str) -> None:
-    """Results of one string and texts, with strange members, without any, in whatever role."""
+    """Results of one string, calls, texts, with strange members, without any, in whatever role."""
     (_, node), *_ = read(json.dumps({"content": blocks}).encode()).root.members()
     content = opened(node)
     quick, slow = (Notes(role=role, spoken=role == "assistant") for _ in range(2))
