@@ -13,11 +13,11 @@ from policies.conversation import Address
 from policies.cut import Cut
 from policies.decision import Placed
 
-_THINKING = frozenset({"thinking", "redacted_thinking", "reasoning"})
+_THINKING = ("thinking", "redacted_thinking", "reasoning")
 _DETAILS = "reasoning_details"
 _LABEL = "[operator] "
 _MOST = 600
-_PARTS = frozenset({"text", "input_text"})
+_PARTS = ("text", "input_text")
 
 CHOICES: Mapping[str, str] = MappingProxyType(
     {"tools": "tool_choice", "functions": "function_call"}

@@ -40,8 +40,8 @@ _SPOKEN = {
     *("web_search_call", "file_search_call", "code_interpreter_call", "image_generation_call"),
     *("mcp_list_tools", "mcp_approval_request", "mcp_call", "program", "program_output"),
 }
-_GRANTS = frozenset({"additional_tools", "configuration_update"})
-_CHANGES = frozenset({"tool_addition", "tool_removal"})
+_GRANTS = ("additional_tools", "configuration_update")
+_CHANGES = ("tool_addition", "tool_removal")
 _NOTICE: Final = re.compile(
     r"\[dropped history — [1-9][0-9]* earlier message\(s\) were dropped from this window at"
     r" iteration [1-9][0-9]* by the '(?:strict|dialogue)' window strategy\. "

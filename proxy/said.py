@@ -17,7 +17,7 @@ Said = tuple[bytes, ...]
 MARKS: Final = frozenset({"cache_control", "prompt_cache_breakpoint"})
 """Fields that say where an upstream may cache, and nothing to the model."""
 
-_TEXTS: Final = frozenset({"text", "input_text"})
+_TEXTS: Final = ("text", "input_text")
 _CONTENTS: Final = ("content", "output", "images")
 
 

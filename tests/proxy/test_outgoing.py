@@ -104,6 +104,31 @@ async def prepared(
     return set(seen.went)
 
 
+@pytest.mark.parametrize("mode", ["strict", "dialogue", "off"])
+@pytest.mark.parametrize("dialect", ["anthropic_messages", "openai_chat", "openai_responses"])
+async def test_a_kind_that_is_no_word_is_a_kind_that_nobody_knows(
+    mode: str, dialect: str, shop: tuple[Workshop, Seen]
+) -> None:
+    """An object or a list where the name of a kind belongs: such a part is read like one of any
+    other kind, wherever it stands and whatever is taken out of its message."""
+    parts = [
+        {"type": kind, "text": "said", "thinking": "so"} for kind in ({"a": 1}, ["text"], None, 7)
+    ]
+    turn = [{"role": role, "type": {}, "content": parts} for role in ("user", "assistant")]
+    messages = [*turn, *turn, {"role": "user", "content": parts}]
+    field = "input" if dialect == "openai_responses" else "messages"
+    body = json.dumps({"model": "m", "tools": [{"name": "a"}], field: messages}).encode()
+    document, _ = await shop[0].open(ALL[dialect], body)
+    request = Request(
+        body,
+        ALL[dialect],
+        Leg.CLOUD,
+        minimality=Minimality(mode),
+        route=mode,  # type: ignore[arg-type]
+    )
+    assert (await shop[0].prepare(request, document)).cleared is not None
+
+
 async def test_what_is_known_needs_no_thread(shop: tuple[Workshop, Seen]) -> None:
     """A body that is large because of its history is read on the loop, unless it is very large."""
     dialect = AnthropicMessages()

@@ -34,6 +34,14 @@ def test_other_words_order_and_kinds_say_something_else() -> None:
     assert said({"content": None}) == ()
 
 
+def test_a_kind_that_is_no_word_makes_no_text() -> None:
+    """Such a part counts whole, as one of any other kind, and is not a user's words."""
+    odd = [{"type": kind, "text": "hello"} for kind in ({}, ["text"], None)]
+    assert len(said({"content": odd})) == 3
+    assert text_digest("hello") not in said({"content": odd})
+    assert words_of({"content": odd}) == ()
+
+
 def test_words_of_a_user_come_with_the_way_to_them() -> None:
     """Results are not the user's words; empty texts are none."""
     message = {
