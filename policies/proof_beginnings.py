@@ -140,13 +140,13 @@ def rest(
 
 
 class Last(Struct, frozen=True):
-    """The last message of the list `key` that was compared, and the last of both lists: its bytes
+    """The last message of the list `key` that was compared, and the last of both lists: its size
     as it came and as it leaves, and how many of those that were read stand before it. `met`: the
     frames of those; `digests`: theirs, and those of the members before the list."""
 
     key: str
-    came: tuple[bytes, int]
-    sent: tuple[bytes, int]
+    came: tuple[int, int]
+    sent: tuple[int, int]
     digests: frozenset[bytes]
     met: Met
 
@@ -154,7 +154,7 @@ class Last(Struct, frozen=True):
 def beginning(
     was: Rest,
     bodies: tuple[bytes, bytes],
-    lists: tuple[own.Members, own.Members],
+    lists: tuple[own.Opened, own.Opened],
     last: Last,
     asked: Asked,
 ) -> Beginning | None:
@@ -178,21 +178,23 @@ def beginning(
 def _side(
     body: bytes,
     read: bytes,
-    found: own.Members,
+    opened: own.Opened,
     key: str,
-    last: tuple[bytes, int],
+    last: tuple[int, int],
     was: Side | None,
 ) -> Side | None:
     """`body`, of which `read` was read, behind what `was` known, up to its `last` message."""
-    raw, before = last
-    offsets = own.offsets(found, read)
+    size, before = last
     skipped = 0 if was is None else was.count
-    if offsets is None or not (before or skipped):
+    if opened.starts is None or not (before or skipped):
         return None
-    names = [name for name, _ in found]
+    names = [name for name, _ in opened.members]
     number = names.index(key)
-    # Nothing but white space and a bracket stands behind the last message.
-    at = offsets[number] + len(found[number][1][:-1].rstrip(own.WHITE)) - len(raw)
+    raw = opened.members[number][1]
+    if raw[-2:-1].isspace():
+        return None
+    # Nothing but a bracket stands behind the last message.
+    at = opened.starts[number] + len(raw) - 1 - size
     keys = frozenset(name.casefold() for name in names[: number + 1]) if was is None else was.keys
     # No copy is made of bytes that are kept anyway: as they came, for the next view of them.
     return Side(body, len(body) - len(read) + at, keys, skipped + before)

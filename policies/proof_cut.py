@@ -63,6 +63,10 @@ class Shortened:
         """The message stands before the current turn, and is no leading one."""
         return self.start <= index < self.cut.turn
 
+    def behind(self, skipped: int) -> bool:
+        """No message behind so many stands before the current turn."""
+        return max(self.start, skipped) >= self.cut.turn
+
     def ways(self, index: int) -> tuple[Ways, Sequence[tuple[Address, Form]]]:
         """The ways, from that message down, to what it has lost, and to what was exchanged."""
         lost = [way[2:] for way in self.cut.trimmed.get(index, ())]

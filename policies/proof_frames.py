@@ -15,7 +15,7 @@ from heapq import nsmallest
 from html.entities import html5
 
 from policies.decision import Claimed, FrameRow
-from policies.proof_spelled import STEM, framed
+from policies.proof_spelled import STEM, Spelled, framed
 
 Met = tuple[tuple[FrameRow, str], ...]
 """Frames of one message, in order: the row, and the client's text inside."""
@@ -105,18 +105,18 @@ class Frames:
                 return True
         return self.meet_again(known)
 
-    def meet_spelled(self, came: bytes, sent: bytes) -> bool:
-        """`sent` is `came`, which is JSON, with frames that were claimed round texts in it, as far
-        as its spelling tells; they are met now."""
+    def meet_spelled(self, came: bytes, sent: bytes) -> Spelled | None:
+        """How `sent` is `came` with frames that were claimed round texts in it, as far as its
+        spelling tells; they are met now."""
         if (found := framed(came, sent, self._next())) is None:
-            return False
+            return None
         if self._waiting is None:
-            self.met += [(self._rows[number], self._texts[number]) for number in found]
-            self._gone.update(found)
-            return True
-        for number in found:
+            self.met += [(self._rows[number], self._texts[number]) for number in found.numbers]
+            self._gone.update(found.numbers)
+            return found
+        for number in found.numbers:
             self._take(number)
-        return True
+        return found
 
     def meet(self, came: str, sent: str) -> bool:
         """`sent` is a frame around `came` that was claimed and not met before; it is met now."""

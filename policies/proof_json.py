@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import NoReturn
 
 import msgspec
+from msgspec import Struct
 
 WHITE = b" \t\n\r"
 _AT_ONCE = 2047
@@ -22,6 +23,14 @@ _ARRAY = msgspec.json.Decoder(list[msgspec.Raw])
 
 Members = tuple[tuple[str, bytes], ...]
 """Key and exact bytes of each member of an object, in order."""
+
+
+class Opened(Struct, frozen=True):
+    """An object with its `members`. `starts`: where the value of each begins, None where that is
+    written in an unusual way."""
+
+    members: Members
+    starts: list[int] | None
 
 
 class Number(str):
@@ -53,9 +62,12 @@ def pair(one: bytes, two: bytes) -> tuple[object, object]:
     return (parsed(one), parsed(two)) if _SLOWLY in quick else quick
 
 
-def is_plain(raw: bytes) -> bool:
-    """Whether a value, whole, is written as most clients write, and every key in it once."""
-    return _quickly(raw) is not _SLOWLY
+def is_certain(raw: bytes) -> bool:
+    """Whether this is one value, and every key in it stands once."""
+    try:
+        return _quickly(raw) is not _SLOWLY or parsed(raw) is not _SLOWLY
+    except (ValueError, RecursionError):
+        return False
 
 
 def elements(raw: bytes) -> list[bytes]:
@@ -63,21 +75,22 @@ def elements(raw: bytes) -> list[bytes]:
     return [bytes(item) for item in _ARRAY.decode(raw)]
 
 
-def members(body: bytes) -> Members:
+def members(body: bytes) -> Opened:
     """The members of the object that a body is. A key that stands twice is refused."""
-    text = body.decode()
-    quick = _OBJECT.decode(body)
-    found = tuple([(key, bytes(raw)) for key, raw in quick.items()])
+    # A look at each byte is cheaper than a string that is as long as the body.
+    text = None if body.isascii() else body.decode()
+    found = tuple([(key, bytes(raw)) for key, raw in _OBJECT.decode(body).items()])
+    bare = body.strip(WHITE)
     # The fast reader passes over a key that stands twice. What it gave must stand in the body one
     # after the other and nothing else; where white space or escapes forbid that, it is read slowly.
-    if offsets(found, body.strip(WHITE)) is None:
-        found = tuple(_slowly(text))
+    if (starts := _starts(found, bare)) is None:
+        found = tuple(_slowly(text or body.decode()))
     if len({key.casefold() for key, _ in found}) != len(found):
         raise ValueError("a key stands twice")
-    return found
+    return Opened(found, starts if len(bare) == len(body) else None)
 
 
-def offsets(found: Members, body: bytes) -> list[int] | None:
+def _starts(found: Members, body: bytes) -> list[int] | None:
     """Where each value of these members begins in the object `body`; None unless that is they and
     nothing else, with one blank at most behind each comma and colon."""
     at = 1

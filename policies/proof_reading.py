@@ -42,7 +42,7 @@ def less(message: object, ways: Sequence[Address], at: str) -> object:
         raise ProofFailed(at) from None
 
 
-def members(body: bytes) -> own.Members:
+def members(body: bytes) -> own.Opened:
     """The members of a body."""
     try:
         return own.members(body)

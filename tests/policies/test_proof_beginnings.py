@@ -254,6 +254,8 @@ def test_what_is_not_worth_it_or_not_usual_is_not_remembered() -> None:
     assert check(0, came=long).beginning is None
     assert check(TURNS, sent=dump(framed(client(TURNS)), (",", " : "))).beginning is None
     assert check(TURNS, sent=dump(framed(client(TURNS)), (", ", ": "))).beginning
+    loose = dump(framed(client(TURNS))).replace(b'],"stream"', b' ],"stream"')
+    assert check(TURNS, sent=loose).beginning is None
     came = client(TURNS)
     came["messages"] = came["messages"][:-1]
     sent = framed(came)

@@ -13,7 +13,7 @@ def test_places_are_told_in_known_words_alone() -> None:
 
 def test_what_is_no_json_fails_with_its_place() -> None:
     """Equal keys, depth and damage alike."""
-    assert members(b'{"a":1}') == (("a", b"1"),)
+    assert members(b'{"a":1}').members == (("a", b"1"),)
     assert parsed(b'"x"', "here") == "x"
     for body in (b"[1", b'{"a":1,"a":1}'):
         with pytest.raises(ProofFailed, match="the body"):

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from policies import proof_json as own
 from policies.decision import Claimed, FrameRow, Screened
+from policies.proof_beginnings import LEAST
 from policies.proof_frames import Frames
 from policies.proof_reading import ProofFailed
 from policies.proof_spelled import framed
@@ -21,7 +22,8 @@ INTRO = replace(ROW, intro=True)
 
 
 def seen(came: bytes, sent: bytes, rows: list[FrameRow], texts: list[str]) -> list[int] | None:
-    return framed(came, sent, zip(range(len(rows)), rows, texts, strict=True))
+    found = framed(came, sent, zip(range(len(rows)), rows, texts, strict=True))
+    return None if found is None else [*found.numbers]
 
 
 def result(*texts: str) -> dict[str, object]:
@@ -82,6 +84,8 @@ FRAMED = dump(result(inside("text"), "more"))
         (ONE, dump(result(inside("text"), inside("more"))), ROW, "text"),
         (dump({"text": 1}), dump({inside("text"): 1}), ROW, "text"),
         (rb'{"a":"\ud800"}', dump({"a": inside("#")}).replace(b"#", rb"\ud800"), ROW, "\ud800"),
+        (dump(result("")), dump(result(inside("").replace("\n\n", "\n"))), ROW, ""),
+        (b'["x",\n"y"]', dump([inside("#")]).replace(b"#", b'x",\n"y'), ROW, 'x",\n"y'),
         (ONE, FRAMED.replace(b"=read", b"=re d"), replace(ROW, field="re d"), "text"),
         (ONE, FRAMED.replace(NONCE.encode(), b"ABC"), replace(ROW, nonce="ABC"), "text"),
     ],
@@ -99,6 +103,13 @@ def test_a_text_that_knows_a_mark_is_no_content(text: str) -> None:
     came, sent = dump(result(text)), dump(result(inside(text)))
     assert seen(came, sent, [ROW], [text]) is None
     assert not Frames(Claimed({0: ROW}), {0: text}).meet(text, inside(text))
+
+
+def test_only_letters_that_are_known_become_those_of_the_stem() -> None:
+    """A text without any of them next to each other needs no closer look."""
+    near = {char for char in map(chr, range(0x110000)) if set(char.casefold()) & set("m_data")}
+    assert near == set("mM_dDaAtT") | {"\u1e9a", "\u1e97"} | {"\ufb05", "\ufb06"}
+    assert not any(set(char.casefold()) & set("m_d") for char in near - set("mM_dDaAtT"))
 
 
 def test_a_frame_in_the_place_of_a_key_fails() -> None:
@@ -187,6 +198,19 @@ def test_frames_are_seen_behind_ones_that_took_a_closer_look() -> None:
     assert not frames.left
 
 
+def test_frames_are_seen_round_one_that_took_a_closer_look() -> None:
+    """The text between two of them was compared first."""
+    texts = {0: "one", 1: "a TRANSOM_DATA b", 2: "two"}
+    frames = Frames(Claimed(dict.fromkeys(texts, ROW)), texts)
+    assert frames.meet(texts[1], inside("a transom-data-marker-removed b"))
+    found = frames.meet_spelled(
+        dump(result("one", "two")), dump(result(inside("one"), inside("two")))
+    )
+    assert found is not None
+    assert [*found.numbers] == [0, 2]
+    assert not frames.left
+
+
 WORDS = st.sampled_from(
     ["", "a", '"', "\\", ",", ":", '":"', '","', "{", "}", "]", 'a"b', '\\"', "ü"]
 )
@@ -223,3 +247,90 @@ def test_wherever_a_frame_is_cut_in_it_is_seen_only_where_values_have_it(
     if quick.meet_spelled(came, sent):
         Values(slow, frozenset()).same(before, after, "message")
         assert quick.met == slow.met
+
+
+KNOWING = {"transom_data", NONCE, "TRANSOM_DATA nonce="}
+CONTENTS = st.sampled_from(["", "a", "ü", '","', "a\nb", *sorted(KNOWING)])
+TAMPERINGS = st.sampled_from(
+    [*[""] * 4, "text", "bare", "order", "missing", "twice", "other", "screen", "row", "member"]
+)
+
+
+@given(
+    st.lists(st.tuples(st.lists(CONTENTS, max_size=3), st.booleans()), min_size=1, max_size=4),
+    TAMPERINGS,
+    st.integers(0, 3),
+    st.booleans(),
+)
+@settings(max_examples=300)
+def test_a_list_is_proved_alike_at_once_and_value_by_value(
+    given_: list[tuple[list[str], bool]], tampering: str, which: int, spaced: bool
+) -> None:
+    """Messages framed and not, tampered with or not: both ways clear the same bodies, and what is
+    remembered of them is the same."""
+    came: dict[str, object] = {"model": "m" * LEAST, "messages": [result(*t) for t, _ in given_]}
+    rows: dict[int, FrameRow] = {}
+    texts: dict[int, str] = {}
+    leaves = []
+    for contents, marked in given_:
+        words = []
+        for text in contents:
+            if marked:
+                number = len(rows)
+                rows[number] = replace(ROW, nonce=f"{number:032x}", intro=not words)
+                texts[number] = text
+            words.append(inside(text, rows[number]) if marked else text)
+        leaves.append(result(*words))
+    sent = came | {"messages": leaves}
+    digests = screened(dump(came) if not spaced else json.dumps(came).encode()).digests
+    which %= len(leaves)
+    match tampering:
+        case "text":
+            leaves[which]["role"] = "system"
+        case "bare":
+            leaves[which] = result(*given_[which][0])
+        case "order":
+            leaves.reverse()
+        case "missing":
+            del leaves[which]
+        case "twice":
+            leaves.append(leaves[which])
+        case "other":
+            texts = {number: f"{text}." for number, text in texts.items()}
+        case "screen":
+            digests -= {own.digest(b"message\0", dump(result(*given_[which][0])))}
+        case "row":
+            rows.pop(max(rows, default=0), None)
+        case "member":
+            sent["model"] = "n"
+
+    def outcome() -> object:
+        separators = (", ", ": ") if spaced else (",", ":")
+
+        def raw(value: object) -> bytes:
+            return json.dumps(value, separators=separators, ensure_ascii=False).encode()
+
+        seen = type("Every", (frozenset,), {"__contains__": lambda self, item: True})()
+        try:
+            cleared = prove(
+                raw(sent),
+                client_body=raw(came),
+                screened=Screened(seen if spaced else digests),
+                texts=texts,
+                claimed=Claimed(rows),
+                authored=(),
+            )
+        except ProofFailed:
+            return "refused"
+        begun = cleared.beginning
+        if begun is None:
+            return "nothing"
+        sides = [(side.stop, side.count, side.keys) for side in (begun.came, begun.sent)]
+        return sides, begun.frames, None if spaced else begun.digests
+
+    at_once = outcome()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Frames, "meet_spelled", lambda self, came, sent: None)
+        assert outcome() == at_once
+    if not tampering and not KNOWING & {*texts.values()}:
+        assert at_once != "refused"

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from policies import proof_json
+from policies import proof_frames
 from proxy.dialects import ALL, framing
 from proxy.dialects.facts import FactStore
 from tests.scenes.staging import Stage, staged
@@ -46,18 +46,18 @@ async def test_a_known_history_is_not_opened_framed_or_proved_again(
     monkeypatch.setattr(ALL["anthropic_messages"], "store", store)
     framed: list[str] = []
     read: list[bytes] = []
-    wrap, plain = framing.wrap_untrusted, proof_json.is_plain
+    wrap, spelled = framing.wrap_untrusted, proof_frames.framed
 
     def wrapping(label: str, text: str, **how: Any) -> str:
         framed.append(text)
         return wrap(label, text, **how)
 
-    def reading(raw: bytes) -> bool:
-        read.append(raw)
-        return plain(raw)
+    def reading(came: bytes, *given: Any) -> Any:
+        read.append(came)
+        return spelled(came, *given)
 
     monkeypatch.setattr(framing, "wrap_untrusted", wrapping)
-    monkeypatch.setattr(proof_json, "is_plain", reading)
+    monkeypatch.setattr(proof_frames, "framed", reading)
     before: list[Any] = []
     async with staged() as stage:
         for number in range(1, 6):
@@ -72,7 +72,7 @@ async def test_a_known_history_is_not_opened_framed_or_proved_again(
                 assert store.opened == opened + 2
                 assert len(framed) == 1
                 # The new result, and the one that was the end of what is known.
-                assert sum(b"word" in raw for raw in read) == 2
+                assert sum(raw.count(b'"file ') for raw in read) == 2
 
 
 async def test_a_session_without_a_header_is_told_by_its_conversation() -> None:
