@@ -37,7 +37,7 @@ class Copies:
     """The observers of one answer. They are called when the loop turns, by whoever has handed out
     enough: a call for all of them."""
 
-    __slots__ = ("_failed", "_loop", "_news", "_patient", "_prompt", "_size")
+    __slots__ = ("_failed", "_loop", "_news", "_patient", "_prompt", "_size", "_telling")
 
     def __init__(self, observers: Sequence[Observer], failed: Failed | None) -> None:
         self._prompt = [each for each in observers if each.prompt]
@@ -46,6 +46,7 @@ class Copies:
         self._loop = asyncio.get_running_loop()
         self._news: list[bytes] = []
         self._size = 0
+        self._telling = False  # some of it is on its way to those who are patient
 
     def chunk(self, data: bytes) -> None:
         """Hand a copy to everyone who still watches."""
@@ -56,18 +57,22 @@ class Copies:
         self._news.append(data)
         self._size += len(data)
         if self._size >= ENOUGH:
-            self._tell(ended=False)
+            self._telling = True
+            self._loop.call_soon(self._show, self._patient, b"".join(self._news), False)
+            self._news, self._size = [], 0
 
     def end(self) -> None:
-        """Tell everyone that it is over. Once, and nothing follows."""
+        """Tell everyone that it is over. Once, and nothing follows. All of the answer is out, so
+        whoever was shown nothing yet is shown it here and delays nobody."""
         if self._prompt:
             self._loop.call_soon(self._show, self._prompt, b"", True)
-        if self._patient:
-            self._tell(ended=True)
-
-    def _tell(self, *, ended: bool) -> None:
-        news, self._news, self._size = b"".join(self._news), [], 0
-        self._loop.call_soon(self._show, self._patient, news, ended)
+        if not self._patient:
+            return
+        news = b"".join(self._news)
+        if self._telling:
+            self._loop.call_soon(self._show, self._patient, news, True)
+        else:
+            self._show(self._patient, news, True)
 
     def _show(self, watching: list[Observer], news: bytes, ended: bool) -> None:
         for observer in [*watching]:

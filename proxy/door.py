@@ -307,16 +307,13 @@ def _length(values: dict[str, list[str]]) -> int | None:
 def _apart(raw: Raw) -> tuple[int, Raw]:
     """The length of a body and the other headers; 0 and all of them where there is no body, or
     where its length is not told once and as everybody writes it."""
-    rest: list[tuple[bytes, bytes]] = []
-    lengths: list[bytes] = []
-    for pair in raw:
-        if pair[0].lower() == b"content-length":
-            lengths.append(pair[1])
-        else:
-            rest.append(pair)
+    names = [name.lower() for name, _ in raw]
     # SECURITY: two of them are two ways to tell where a body ends, whatever else is known.
-    if len(lengths) == 1 and lengths[0].isdigit() and len(lengths[0]) < 16:
-        return int(lengths[0]), tuple(rest)
+    if names.count(b"content-length") == 1:
+        at = names.index(b"content-length")
+        length = raw[at][1]
+        if length.isdigit() and len(length) < 16:
+            return int(length), (*raw[:at], *raw[at + 1 :])
     return 0, raw
 
 

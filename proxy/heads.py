@@ -9,7 +9,7 @@ from collections.abc import Iterable
 def head(first: str, headers: Iterable[tuple[str, str]]) -> bytes:
     """The lines of a head and the empty one behind them. Raises `ValueError` for what could not be
     told from two heads, and for what is no UTF-8."""
-    lines = [first, *[f"{name}: {value}" for name, value in headers]]
+    lines = [first, *map(": ".join, headers)]
     text = "\r\n".join(lines)
     # SECURITY: a line break within a part would begin a header, or a message, of its own.
     if text.count("\n") >= len(lines) or text.count("\r") >= len(lines) or "\0" in text:

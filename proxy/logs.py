@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 import unicodedata
-from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, Sequence, Set
 from functools import cache, lru_cache
 from types import TracebackType
 from typing import Any, Final, TextIO
@@ -25,8 +25,10 @@ Clean = Callable[[str], bool]
 """Whether the screen finds nothing in a name."""
 
 _FRAMES: Final = 12
-_MOST: Final = 4096
-_FITTING: Final[set[tuple[str, str]]] = set()
+_MOST: Final = 1024  # values of one field
+_FITTING: Final[Mapping[str, set[str]]] = {name: set() for name in REPEATED}
+_NUMBERS: Final = frozenset({int, float})
+_NONE: Final = frozenset[Any]()
 _OURS: Final = ("proxy", "policies")
 
 
@@ -105,35 +107,37 @@ def allow(event: Event) -> Event:
     withheld, everything else is dropped."""
     # SECURITY: nothing behind it adds a field. No call site can log what is not let through here.
     passed = {}
-    for name, fits, often in _known(tuple(event)):
+    for name, fits, plain, fitting in _known(tuple(event)):
         value = event[name]
         kind = type(value)
-        if often and kind is str and (name, value) in _FITTING:
+        if kind in plain or (kind is str and value in fitting):
             passed[name] = value  # what most fields of most lines are; nobody is asked
-            continue
-        if fits is number and (kind is int or kind is float):
-            passed[name] = value
             continue
         try:
             passed[name] = value if fits(value) else WITHHELD
         except TypeError:  # a shape is one of strings
             passed[name] = WITHHELD
-        if often and kind is str and passed[name] is value:
-            _fitting(name, value)
+        if name in _FITTING and kind is str and passed[name] is value:
+            _fits(name, value)
     return passed
 
 
 @lru_cache(256)  # call sites choose them, and are few
-def _known(names: tuple[str, ...]) -> Sequence[tuple[str, Fits, bool]]:
-    """Those of `names` that are fields, in their order, each with its shape and whether its values
-    come again."""
-    return [(name, fits, name in REPEATED) for name, fits in FIELDS.items() if name in names]
+def _known(names: tuple[str, ...]) -> Sequence[tuple[str, Fits, Set[type], Set[str]]]:
+    """Those of `names` that are fields, in their order, each with its shape, the types of which
+    every value has it, and the texts that were found to have it."""
+    return [
+        (name, fits, _NUMBERS if fits is number else _NONE, _FITTING.get(name, _NONE))
+        for name, fits in FIELDS.items()
+        if name in names
+    ]
 
 
-def _fitting(name: str, value: str) -> None:
-    if len(_FITTING) >= _MOST:
-        _FITTING.clear()  # strangers choose some of them
-    _FITTING.add((name, value))
+def _fits(name: str, value: str) -> None:
+    known = _FITTING[name]
+    if len(known) >= _MOST:
+        known.clear()  # strangers choose some of them
+    known.add(value)
 
 
 def neutralise(line: str) -> str:

@@ -134,14 +134,19 @@ def look(dialect: Dialect, document: Document) -> Conversation:
     """The view, or `Refused("body-invalid")`."""
     try:
         conversation = dialect.view(document)
-        large = {piece.address for piece in conversation.pieces if piece.size > _HEARD}
-        for message in conversation.messages if large else ():
-            if message.address in large:
-                # Asked here, in the thread of a large body, and not on the loop.
-                conversation.said(message.index)
+        if len(document.body) > _HEARD:
+            _hear(conversation)
     except Malformed as wrong:
         raise _invalid(wrong) from None
     return conversation
+
+
+def _hear(conversation: Conversation) -> None:
+    """Tell the words of large messages now, in the thread of a large body, and not on the loop."""
+    large = {piece.address for piece in conversation.pieces if piece.size > _HEARD}
+    for message in conversation.messages if large else ():
+        if message.address in large:
+            conversation.said(message.index)
 
 
 @dataclass(frozen=True, slots=True)

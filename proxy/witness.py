@@ -89,7 +89,7 @@ class Witness:
             self._lines(rest)
         elif rest:
             self._leaks = _STEM in rest
-            if self._calls is not None and any(word in rest for word in _CALLS):
+            if self._calls is not None and any(map(rest.__contains__, _CALLS)):
                 self._parse(rest)
         calls = () if self._calls is None else tuple(self._calls.found)
         self._told(Heard(calls, self._leaks, self._whole))
