@@ -17,6 +17,8 @@ OPAQUE: Final = "opaque-content"
 def held(conversation: Conversation, vouched: Container[str]) -> tuple[Finding, ...]:
     """State held upstream, by which content leaves that is not in the body. What is `vouched` for
     is not: an id that this upstream gave in an answer that came through here (CONTRACT)."""
+    if not conversation.held and not conversation.leans:
+        return ()
     ids: dict[str, list[str]] = {name: [] for name in conversation.held}
     for name, given in conversation.leans:
         ids.setdefault(name, []).append(given)

@@ -101,9 +101,7 @@ def judge(conversation: Conversation, limits: Limits) -> Verdict | None:
     rounds = rounds_of(conversation)
     newest = len(rounds)
     worst: Verdict | None = None
-    for bound in _bounds(limits):
-        if bound.rounds and newest < bound.soft:
-            continue
+    for bound in _bounds(limits, newest):
         count = bound.count(rounds, newest)
         if count < bound.soft or (bound.loop and _is_exempt(rounds, limits)):
             continue
@@ -127,9 +125,16 @@ def _level(bound: _Bound, before: int, count: int) -> Level | None:
     return Level.SOFT if before < bound.soft else None
 
 
+@lru_cache(maxsize=1024)
+def _bounds(limits: Limits, newest: int) -> tuple[_Bound, ...]:
+    """The bounds that `newest` rounds can reach; of two that are passed as far, the first one is
+    told of."""
+    bounds = _all_bounds(limits)
+    return tuple([bound for bound in bounds if not bound.rounds or newest >= bound.soft])
+
+
 @lru_cache(maxsize=16)
-def _bounds(limits: Limits) -> tuple[_Bound, ...]:
-    """All bounds; of two that are passed as far, the first one is told of."""
+def _all_bounds(limits: Limits) -> tuple[_Bound, ...]:
     soft = max(1, int(limits.max_turns * SOFT_SHARE))
     only_read = partial(_reads, limits)
     return (

@@ -53,19 +53,20 @@ def show(
     cut = planned(conversation, window)
     if cut is None:
         return _no(UNDIVIDED)
+    cuts = cut.cuts
     # SECURITY: what nothing may be taken out of does not leave with something taken out either.
-    if cut.cuts and window.strategy == "home":
+    if cuts and window.strategy == "home":
         return _no(WHOLE)
-    if known is None and cut.cuts:
+    if known is None and cuts:
         cut = replace(cut, names=names_of(conversation, cut))
         window = replace(window, notice=_notice(conversation, cut))
         cut = replace(cut, window=window)
-    seen = remaining(conversation, cut) if cut.cuts else conversation
+    seen = remaining(conversation, cut) if cuts else conversation
     if _spare(seen, settings.max_outbound_chars) < 0:
         return _no(TOO_LONG)
     if window.mode != "off" and seen.folded:
         return _no(FOLDED)
-    new = known is None and (cut.cuts or lasts(conversation))
+    new = known is None and (cuts or lasts(conversation))
     return Shown(cut, window if new else None, seen)
 
 

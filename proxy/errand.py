@@ -3,10 +3,11 @@
 Owns who is asked and with what. It must not know the client's socket or how an answer goes back.
 """
 
+import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import Final
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from policies.conversation import Conversation, Piece
@@ -21,7 +22,6 @@ from proxy.door import Admitted, Door
 from proxy.ending import ended
 from proxy.endpoints import Treatment
 from proxy.errors import Refused
-from proxy.journal import Line
 from proxy.lazyjson import Document
 from proxy.local.home import DOWN
 from proxy.outgoing import Request, Workshop
@@ -32,6 +32,8 @@ from proxy.stay import Hearth, Stay
 from proxy.turns import Turns
 from proxy.upstream import Outbound
 from proxy.watched import watched
+
+_RUNS_CODE: Final = re.compile("code_execution").match
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,17 +53,16 @@ class House:
     turns: Turns
 
 
-class Errand(Struct, frozen=True, eq=False):
-    """A request that the door has let in."""
+class Errand:
+    """A request that the door has let in. `line`: its line in the log."""
 
-    house: House
-    admitted: Admitted
-    case: Case
+    __slots__ = ("_asks_model", "_stay", "admitted", "case", "house", "line")
 
-    @property
-    def line(self) -> Line:
-        """Its line in the log."""
-        return self.case.line
+    def __init__(self, house: House, admitted: Admitted, case: Case) -> None:
+        self.house, self.admitted, self.case, self.line = house, admitted, case, case.line
+        # Whether a model is to answer, and the way home for what must not leave.
+        self._asks_model = admitted.match.endpoint.treatment is Treatment.CONVERSATION
+        self._stay = Stay(house.config, house.workshop, house.owner, house.hearth, admitted, case)
 
     def run(self, body: bytes) -> Awaitable[Answer]:
         """The upstream's answer to `body`. Raises `Refused`."""
@@ -84,23 +85,16 @@ class Errand(Struct, frozen=True, eq=False):
             await turn
         try:
             if chosen.home_first and leg is Leg.CLOUD:
-                first = await self._stay().first(document, dialect, self._met_first)
+                first = await self._stay.first(document, dialect, self._met_first)
                 if isinstance(first, Answer):
                     return first
                 lacks = first
                 self._choose(model)
             return await self._outward(document, dialect, model, chosen, lacks)
         except Refused as no:
-            stay = self._stay()
-            if (home := stay.instead(no, leg)) is None:
+            if (home := self._stay.instead(no, leg)) is None:
                 raise
-            return await stay.answer(home, document, dialect, no)
-
-    def _stay(self) -> Stay:
-        house = self.house
-        return Stay(
-            house.config, house.workshop, house.owner, house.hearth, self.admitted, self.case
-        )
+            return await self._stay.answer(home, document, dialect, no)
 
     async def _outward(
         self, document: Document, dialect: Dialect, model: str, chosen: Chosen, lacks: str
@@ -119,7 +113,7 @@ class Errand(Struct, frozen=True, eq=False):
             vouched=self.house.relayed.by(upstream.name) if cloud else (),
             bounded=self.admitted.match.endpoint.bounded,
             met=self._met,
-            leaving=self._stay().leaves if cloud else None,
+            leaving=self._stay.leaves if cloud else None,
             minimality=chosen.minimality,
             route=chosen.route,
             viewed=self.case.conversation,
@@ -128,12 +122,12 @@ class Errand(Struct, frozen=True, eq=False):
         # SECURITY: asked last, as every line is looked up; of what stays anyway it is asked while
         # home thinks.
         if outgoing.decision.refusal is None and self.case.conversation is not None:
-            await self._stay().repeats(self.case.conversation)
+            await self._stay.repeats(self.case.conversation)
         if self._asks_model and outgoing.conversation is not None:
             await self.house.owner.decided(self.case, outgoing.decision, self.house.config.policies)
         self._heed(outgoing.decision)
         if self._asks_model:
-            await self._stay().asks(cloud=cloud)
+            await self._stay.asks(cloud=cloud)
         if (final := outgoing.decision.final) is not None and outgoing.conversation is not None:
             return ended(final, document, outgoing.conversation, self.line.request)
         if lacks and lacks != DOWN:
@@ -142,11 +136,6 @@ class Errand(Struct, frozen=True, eq=False):
         answer = await self._send(upstream, parcel, model)
         return self._watched(answer, upstream, document, dialect)
 
-    @property
-    def _asks_model(self) -> bool:
-        """Whether a model is to answer."""
-        return self.admitted.match.endpoint.treatment is Treatment.CONVERSATION
-
     async def _met(self, conversation: Conversation) -> frozenset[int]:
         """The conversation is known, and nothing is decided yet. Which of its messages were given
         at home. Raises `Refused("home-only")` for one of which nothing may leave."""
@@ -154,19 +143,17 @@ class Errand(Struct, frozen=True, eq=False):
         self.line.know(session=self.house.session(self.admitted, conversation))
         if self._asks_model:
             await self.house.owner.pace(self.case, self.house.config)
-        stay = self._stay()
         if self.case.leg == Leg.CLOUD:
-            return await stay.sift(conversation)
-        await stay.know(conversation)
+            return await self._stay.sift(conversation)
+        await self._stay.know(conversation)
         return frozenset()
 
     async def _met_first(self, conversation: Conversation) -> frozenset[int]:
         """The same of a conversation that home is asked about before any cloud."""
         await self._met(conversation)
         # What has to stay is remembered as such, also where home would have been asked anyway.
-        stay = self._stay()
-        await stay.sift(conversation)
-        await stay.repeats(conversation)
+        await self._stay.sift(conversation)
+        await self._stay.repeats(conversation)
         return frozenset()
 
     def _watched(
@@ -207,8 +194,8 @@ class Errand(Struct, frozen=True, eq=False):
 
     def _credentials(self) -> tuple[str, ...]:
         """Values that stand nowhere but in credential headers: the caller's and the owner's."""
-        keys = (each.key for each in self.house.config.upstreams)
-        return (*(value for _, value in self.admitted.credentials), *filter(None, keys))
+        keys = [each.key for each in self.house.config.upstreams if each.key]
+        return (*[value for _, value in self.admitted.credentials], *keys)
 
     async def _unread(self, body: bytes) -> Answer:
         endpoint = self.admitted.match.endpoint
@@ -261,5 +248,5 @@ def _gives_ids(conversation: Conversation | None) -> bool:
     return (
         conversation.dialect == "openai_responses"
         or bool(conversation.held)
-        or any(tool.startswith("code_execution") for tool in conversation.tools)
+        or any(map(_RUNS_CODE, conversation.tools))
     )

@@ -48,11 +48,15 @@ class Pace(Struct, frozen=True):
     again: bool = False
 
 
+_WELL: Final = Pace()
+
+
 @dataclass(slots=True)
 class _Held:
-    """Tokens of one bucket that were taken in advance, until when they are good, and what was left
-    in the bucket; nothing is known of it at first. One at a time asks the store."""
+    """Tokens of one bucket, `key`, that were taken in advance, until when they are good, and what
+    was left in the bucket; nothing is known of it at first. One at a time asks the store."""
 
+    key: str
     count: int = 0
     until: float = 0.0
     left: float = 0.0
@@ -82,26 +86,31 @@ class Rates:
         if times is not None and times[0] < REPOSTS:
             times[0] += 1
             return Pace(again=True)
-        wait = await self._one(f"hard {session}", bounds.hard)
-        if wait:
+        hard, soft = self._of(f"hard {session}"), self._of(f"soft {session}")
+        if not hard.give(self._clock()) and (wait := await self._one(hard, bounds.hard)):
             return Pace(wait=wait)
         # Only what was let through may come again for nothing.
         self._seen.renew(mark, [0], 1)
-        return Pace(fast=await self._one(f"soft {session}", bounds.soft) > 0)
+        if soft.give(self._clock()):
+            return _WELL
+        return Pace(fast=await self._one(soft, bounds.soft) > 0)
 
-    async def _one(self, key: str, rate: Rate) -> float:
-        """Take one token; seconds to wait where there is none."""
+    def _of(self, key: str) -> _Held:
+        """What is held of the bucket `key`."""
         held = self._held.get(key)
         if held is None:
-            held = _Held()
+            held = _Held(key)
             self._held.put(key, held, 1)
-        if held.give(self._clock()):
-            return 0.0
+        return held
+
+    async def _one(self, held: _Held, rate: Rate) -> float:
+        """Take one token of a bucket of which none is held; seconds to wait where it has none."""
         async with held.asks:
             now = self._clock()
-            return 0.0 if held.give(now) else await self._ask(key, rate, held, now)
+            return 0.0 if held.give(now) else await self._ask(held, rate, now)
 
-    async def _ask(self, key: str, rate: Rate, held: _Held, now: float) -> float:
+    async def _ask(self, held: _Held, rate: Rate, now: float) -> float:
+        key = held.key
         refill = rate.count / rate.seconds
         many = rate.count // _PART
         count = many if many > 1 and held.left > rate.count / 2 else 1

@@ -388,7 +388,7 @@ MINIMAL = (
         "policies/showing.py",
         "what nothing may be taken out of",
         "scenes/test_minimality.py::test_with_the_strategy_home_nothing_is_cut",
-        Cut('if cut.cuts and window.strategy == "home":', "if False:"),
+        Cut('if cuts and window.strategy == "home":', "if False:"),
         dialect="openai_chat",
         mode="dialogue",
     ),
