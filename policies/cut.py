@@ -74,6 +74,7 @@ class Cut:
         return (*self.trimmed.get(message, ()), *emptied)
 
 
+@lru_cache(maxsize=512)
 def dumped(window: Window) -> str:
     """`window` as text."""
     return json.dumps(asdict(window), ensure_ascii=False, separators=(",", ":"))

@@ -49,6 +49,7 @@ def pinned_now(policies: Policies) -> Pins:
     )
 
 
+@lru_cache(maxsize=512)
 def dumped(pins: Pins) -> str:
     """`pins` as text."""
     return json.dumps(asdict(pins), ensure_ascii=False, separators=(",", ":"))

@@ -1,19 +1,18 @@
 """What must read the same next turn: frames, pins, turns, placed texts keep their first day's form.
 
-Owns the memory in front of the store and the order of looking up. It must not know frames' words, a
-dialect, what makes two units the same (`identity`) or what follows from what is known
+Owns the order of looking up. It must not know frames' words, a dialect, what is kept in memory
+(`ledger_front`), what makes two units the same (`identity`) or what follows from what is known
 (`policies.envelope`).
 """
 
 import asyncio
 import time
-from collections import OrderedDict
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from math import inf
 from types import MappingProxyType
-from typing import Final, TypeVar
+from typing import Final
 
 from policies import cut
 from policies import pins as pinned
@@ -26,12 +25,10 @@ from policies.past import NONE, Past, settled
 from policies.provenance import Trust, trust_of
 from proxy.errors import Refused
 from proxy.identity import conversation_id
+from proxy.ledger_front import DAY, MOST_HITS, Absent, Digests, Front
 from proxy.ledger_keys import Keys, Known, keys_of, run_names
 from proxy.memory import Memory
-from proxy.state.base import FrameStore, Rows, StateError
-
-MOST_HITS = 16_384
-"""Rows kept in memory, some 8 MB: a long conversation needs no read."""
+from proxy.state.base import FrameStore
 
 MOST_TURNED = 1024
 """Histories whose turns are remembered by name: a loop of tools begins none."""
@@ -39,13 +36,9 @@ MOST_TURNED = 1024
 MANY = 2000
 """Units whose digests are worked out in a thread, or the event loop would wait for them."""
 
-DAY = 86_400.0
-
 _NONE: Mapping[int, Window] = MappingProxyType({})
 
 _TURNS: Final = {turn.value: turn for turn in Turn}.__getitem__
-
-Value = TypeVar("Value", FrameRow, str)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,26 +68,37 @@ class Ledger:
         most_hits: int = MOST_HITS,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._store = store
         self._key = key
-        self._clock = clock
-        self._most_hits = most_hits
-        self._hits: OrderedDict[bytes, tuple[FrameRow | str, float]] = OrderedDict()
+        self._front = Front(store, keep=keep, most=most_hits, clock=clock)
         self._turned: Known = Memory(MOST_TURNED)
         self._about = object()  # what is remembered by this ledger, among what others do
-        self.keep = keep
+
+    @property
+    def keep(self) -> float:
+        """Seconds that rows live after their last use."""
+        return self._front.keep
+
+    @keep.setter
+    def keep(self, seconds: float) -> None:
+        self._front.keep = seconds
 
     async def window(
-        self, client: str, conversation: Conversation, *, route: str = ""
+        self, client: str, conversation: Conversation, *, route: str = "", absent: Absent
     ) -> Window | None:
         """How much of the conversation the current turn shows on `route`, empty for all that say
         nothing of it by themselves; None where no request of it has said so yet. What `recall` asks
-        for beside units is read along."""
-        keys = keys_of(
-            self._key, client, conversation, units=False, known=self._turned, route=route
-        )
-        turn = conversation.turn
-        found = await self._look((), [keys.conversation, keys.turns[turn], keys.window(turn)])
+        for is read along where the turn shows all of it; it is to be told what is `absent`, to
+        which is added what there is no row for."""
+        named = partial(keys_of, self._key, client, conversation, known=self._turned, route=route)
+        keys, turn = named(units=False), conversation.turn
+        notes = [keys.conversation, keys.turns[turn], keys.window(turn)]
+
+        def along() -> Digests:
+            units = conversation.units
+            within = units and units[0].message >= turn and len(units) < MANY
+            return [*named().units.values()] if within else [], [keys.anew(turn)]
+
+        found = await self._front.look((), notes, along=along, absent=absent)
         noted = found.notes.get(keys.window(turn))
         return None if noted is None else _window(noted)
 
@@ -106,12 +110,14 @@ class Ledger:
         windows: bool = False,
         known: Mapping[int, Window] = _NONE,
         route: str = "",
+        absent: Absent | None = None,
     ) -> Remembered:
         """All that is known about the conversation, its turns and its units, of what was ever
         claimed for `client`, which is the configured name, never a credential. One read at most as
         long as everything was sent from here. `windows`: of its turns, too, where the one of the
-        current turn is not in memory; `known` are those that were looked up already. `route`: as in
-        `window`."""
+        current turn is not in memory; `known` are those that were looked up already, `absent` what
+        was not found then. `route`: as in `window`."""
+        absent = set() if absent is None else absent
         keys = await self._keys(client, conversation, route)
         shown = self._windows(keys, conversation) if windows else {}
         notes = [keys.conversation, *self._turns(keys, conversation), *shown.values()]
@@ -119,7 +125,7 @@ class Ledger:
         rest = range(len(sure.frames), len(keys.units))
         units = [keys.units[number] for number in rest]
         claimed = partial(self._claimed, keys, conversation, len(sure.frames))
-        found = await self._look(units, notes, claimed)
+        found = await self._front.look(units, notes, claimed, absent=absent)
         rows, framed, noted = dict(sure.rows), found.frames, found.notes
         rows.update([(n, framed[one]) for n in rest if (one := keys.units[n]) in framed])
         turns = {at: _TURNS(noted[one]) for at, one in keys.turns.items() if one in noted}
@@ -131,9 +137,9 @@ class Ledger:
         anew: tuple[int, ...] = ()
         placed: Mapping[int, str] = {}
         if is_strange(conversation, rows, turns, wide, len(sure.frames)):
-            late, anew = await self._strange(client, conversation, keys, turns)
+            late, anew = await self._strange(client, conversation, keys, turns, absent)
         if pins is not None and (behind := beside(conversation, pins.envelope.reminder)):
-            texts = await self._look((), [keys.placed(n) for n in behind])
+            texts = await self._front.look((), [keys.placed(n) for n in behind])
             found_texts = ((n, texts.notes.get(keys.placed(n))) for n in behind)
             placed = {number: text for number, text in found_texts if text is not None}
         followed = await self._followed(keys, rows)
@@ -154,13 +160,9 @@ class Ledger:
         keys = await self._keys(client, conversation, route)
         digests = {f.unit: keys.late(f.unit) if f.late else keys.units[f.unit] for f in fresh}
         notes = self._notes(client, conversation, decision, keys) if _writes(decision) else {}
-        try:
-            winners = await self._store.claim(
-                [(digests[frame.unit], frame.row) for frame in fresh], notes.items()
-            )
-        except StateError as error:
-            raise Refused("state-unavailable") from error
-        self._keep(winners)
+        winners = await self._front.claim(
+            [(digests[frame.unit], frame.row) for frame in fresh], notes.items()
+        )
         if notes and any(winners.notes.get(digest) != text for digest, text in notes.items()):
             return Claimed({}, agreed=False)
         # What was only proposed gives way to what somebody wrote first.
@@ -184,7 +186,7 @@ class Ledger:
     def _turns(self, keys: Keys, conversation: Conversation) -> Iterable[bytes]:
         """The digests of the turns. Where nothing has to be explained or framed, and had not when
         the conversation began, none was noted: a plain chat needs no read."""
-        hit = self._hits.get(keys.conversation)
+        hit = self._front.hit(keys.conversation)
         plain = hit is not None and isinstance(hit[0], str) and not _pins(hit[0]).explains
         return (
             ()
@@ -196,7 +198,7 @@ class Ledger:
         """The digests of the windows that matter: where the one of the current turn is known, it
         says by itself how the turn is read."""
         current = {conversation.turn: keys.window(conversation.turn)}
-        if current[conversation.turn] in self._hits or conversation.since:
+        if self._front.hit(current[conversation.turn]) or conversation.since:
             return current
         return {turn: keys.window(turn) for turn in keys.turns}
 
@@ -204,12 +206,12 @@ class Ledger:
         """The rows of the conversation's past, where memory held all of them lately."""
         if not conversation.past.units:
             return _UNSURE
-        since, about = self._since(), (self._about, client)
+        since, about = self._front.since(), (self._about, client)
 
         def extend(old: _Sure | None, start: Past, stop: Past) -> _Sure:
             if old is None or old.at < since:
                 old, start = _UNSURE, NONE
-            hits = [self._hits.get(keys.units[n]) for n in range(start.units, stop.units)]
+            hits = [self._front.hit(keys.units[n]) for n in range(start.units, stop.units)]
             rows, frames, at = dict(old.rows), [*old.frames], old.at
             for number, hit in enumerate(hits, start.units):
                 if hit is None or hit[1] < since or not isinstance(hit[0], FrameRow):
@@ -225,15 +227,11 @@ class Ledger:
             return _UNSURE
         return found
 
-    def _since(self) -> float:
-        """When a hit was kept at the earliest, for it to count."""
-        return self._clock() - min(DAY, self.keep / 2)
-
     def _claimed(self, keys: Keys, conversation: Conversation, sure: int) -> frozenset[bytes]:
         """Digests of units that are claimed anyhow if memory does not hold them: the claim tells
         what the store knows of them, and until then nothing depends on it. No model has read them,
         and the pins have them framed."""
-        hit = self._hits.get(keys.conversation)
+        hit = self._front.hit(keys.conversation)
         envelope = _pins(hit[0]).envelope if hit is not None and isinstance(hit[0], str) else None
         if envelope is None or not envelope.enabled:
             return frozenset()
@@ -247,25 +245,32 @@ class Ledger:
         told = [number for number, row in rows.items() if row.followed]
         if not told:
             return {}
-        names = (await self._look((), [keys.followed(number) for number in told])).notes
+        names = (await self._front.look((), [keys.followed(number) for number in told])).notes
         found = ((number, names.get(keys.followed(number))) for number in told)
         return {number: name for number, name in found if name is not None}
 
     async def _strange(
-        self, client: str, conversation: Conversation, keys: Keys, turns: Mapping[int, Turn]
+        self,
+        client: str,
+        conversation: Conversation,
+        keys: Keys,
+        turns: Mapping[int, Turn],
+        absent: Absent,
     ) -> tuple[Mapping[int, FrameRow], tuple[int, ...]]:
         """Late rows by unit, and the messages at which a view began anew within a turn."""
         asked = begins_anew(conversation, turns)
         late = {number: keys.late(number) for number in keys.units} if asked else {}
-        found = await self._look([*late.values()], [keys.anew(turn) for turn in keys.turns])
+        found = await self._front.look(
+            [*late.values()], [*map(keys.anew, keys.turns)], absent=absent
+        )
         starts: tuple[int, ...] = ()
         if found.notes:
             names = run_names(self._key, client, conversation)
-            begun = set(found.notes.values())
-            starts = tuple(at for at, name in names.items() if name in begun)
+            runs = set(found.notes.values())
+            starts = tuple(at for at, name in names.items() if name in runs)
         if starts and not asked:  # it began anew for the sake of thinking that is gone by now
             late = {number: keys.late(number) for number in keys.units}
-            found = await self._look([*late.values()], ())
+            found = await self._front.look([*late.values()], ())
         rows = {n: found.frames[one] for n, one in late.items() if one in found.frames}
         return rows, starts
 
@@ -285,61 +290,6 @@ class Ledger:
             names = run_names(self._key, client, conversation)
             notes[keys.anew(conversation.turn)] = names[newest]
         return notes
-
-    async def _look(
-        self,
-        frames: Sequence[bytes],
-        notes: Sequence[bytes],
-        claimed: Callable[[], Container[bytes]] = frozenset,
-    ) -> Rows:
-        """What is known under the digests, from memory if it holds them; one read at most, and none
-        where it lacks nothing but frames that are `claimed` anyhow."""
-        refresh = min(DAY, self.keep / 2)
-        since = self._since()
-        rows: dict[bytes, FrameRow] = {}
-        texts: dict[bytes, str] = {}
-        unknown_rows = self._hit(frames, since, rows, FrameRow)
-        unknown_texts = self._hit(notes, since, texts, str)
-        if unknown_texts or (unknown_rows and not _within(unknown_rows, claimed())):
-            try:
-                found = await self._store.read(unknown_rows, unknown_texts, refresh=refresh)
-            except StateError as error:
-                raise Refused("state-unavailable") from error
-            self._keep(found)
-            rows.update(found.frames)
-            texts.update(found.notes)
-        return Rows(rows, texts)
-
-    def _hit(
-        self, digests: Sequence[bytes], since: float, into: dict[bytes, Value], kind: type[Value]
-    ) -> list[bytes]:
-        """Put what memory holds `into` a table; the digests that it does not hold. A hit that is
-        older than `since` is none, so that the store sees once a day what is still in use."""
-        missing: dict[bytes, None] = {}
-        hits, used = self._hits.get, self._hits.move_to_end
-        for digest in digests:
-            hit = hits(digest)
-            if hit is not None and hit[1] >= since and isinstance(hit[0], kind):
-                used(digest)
-                into[digest] = hit[0]
-            else:
-                missing[digest] = None
-        return [*missing]
-
-    def _keep(self, found: Rows) -> None:
-        now, hits = self._clock(), self._hits
-        for digest, row in found.frames.items():
-            hits[digest] = row, now
-            hits.move_to_end(digest)
-        for digest, text in found.notes.items():
-            hits[digest] = text, now
-            hits.move_to_end(digest)
-        while len(self._hits) > self._most_hits:
-            self._hits.popitem(last=False)
-
-
-def _within(digests: Iterable[bytes], claimed: Container[bytes]) -> bool:
-    return all(map(claimed.__contains__, digests))
 
 
 def _writes(decision: Decision) -> bool:

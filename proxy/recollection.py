@@ -4,6 +4,8 @@ Owns the two steps round the decision, and what a leg does when the ledger fails
 refused, home goes on with frames that nobody remembers. It must not know a store or a dialect.
 """
 
+from collections.abc import Awaitable
+
 from msgspec import Struct, field
 from msgspec.structs import replace
 
@@ -15,6 +17,7 @@ from policies.settings import Also, Policies
 from policies.showing import Shown, lasts, show
 from proxy.errors import Refused
 from proxy.ledger import Ledger
+from proxy.ledger_front import Absent
 from proxy.plans import Plans
 
 TRIES = 5
@@ -78,23 +81,25 @@ class Recollection(Struct, frozen=True, eq=False):
             if window is None or window.mode == "off":
                 return self._shown(seen, window, remembered)
             # The mode was another one when this turn began.
-            return await self._cut(seen, window)
-        window = (
-            await self.ledger.window(self.client, seen, route=self.route) if lasts(seen) else None
-        )
-        return await self._cut(seen, window)
+            return await self._cut(seen, window, set())
+        absent: Absent = set()
+        window = await self._window(seen, absent) if lasts(seen) else None
+        return await self._cut(seen, window, absent)
 
-    async def _cut(self, seen: Conversation, window: Window | None) -> Recalled:
+    def _window(self, seen: Conversation, absent: Absent) -> Awaitable[Window | None]:
+        return self.ledger.window(self.client, seen, route=self.route, absent=absent)
+
+    async def _cut(self, seen: Conversation, window: Window | None, absent: Absent) -> Recalled:
         recalled = self._shown(seen, window, NOTHING)
         if recalled.shown is None or isinstance(recalled.shown, Refusal):
             return recalled
         if window is None and recalled.seen.since and not lasts(seen):
-            window = await self.ledger.window(self.client, seen, route=self.route)
+            window = await self._window(seen, absent)
             if window is not None:
-                return await self._cut(seen, window)
+                return await self._cut(seen, window, absent)
         known = {} if window is None else {seen.turn: window}
         remembered = await self.ledger.recall(
-            self.client, recalled.seen, known=known, route=self.route
+            self.client, recalled.seen, known=known, route=self.route, absent=absent
         )
         return replace(recalled, remembered=remembered)
 

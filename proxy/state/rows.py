@@ -5,7 +5,7 @@ in one of the threads of the store, within its transaction.
 """
 
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from policies.decision import FrameRow
@@ -74,14 +74,14 @@ def insert(
         connection.executemany(_CLAIM_NOTE, [(digest, value, now) for digest, value in notes])
     if won is None:
         touch(connection, (frames_of, ()), now)
-    lost = frames_of if won is None else ()
-    found = select(connection, lost, notes_of)[0] if lost or notes else Rows()
-    return Rows(found.frames if won is None else won, found.notes)
+        won = select(connection, frames_of, ())[0].frames
+    # Of two notes under one digest the first has been written.
+    return Rows(won, dict(reversed(notes)))
 
 
 def _first(
     connection: sqlite3.Connection, frames: Sequence[Claim], now: int
-) -> dict[bytes, FrameRow] | None:
+) -> Mapping[bytes, FrameRow] | None:
     """Write the rows that are not there yet; all of them, None where there was one already."""
     new = [_written(digest, row, now) for digest, row in frames]
     if not new or connection.executemany(_CLAIM_FRAME, new).rowcount == len(new):

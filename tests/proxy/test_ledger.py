@@ -25,7 +25,8 @@ from policies.settings import Envelope, ToolRule
 from proxy import ledger as ledgers
 from proxy.errors import Refused
 from proxy.identity import unit_ids
-from proxy.ledger import DAY, Ledger
+from proxy.ledger import Ledger
+from proxy.ledger_front import DAY
 from proxy.ledger_keys import keys_of
 from proxy.state import StateError, open_store
 from proxy.state.base import Claim, NoteClaim, Rows
@@ -408,6 +409,22 @@ async def test_a_plain_chat_needs_no_read() -> None:
     for _ in range(3):
         assert (await ledger.recall("laptop", chat)).pins == Pins(Envelope())
     assert store.reads == [(0, 3)]
+
+
+@pytest.mark.parametrize("turn", [0, 4], ids=["of this turn", "of earlier ones"])
+async def test_what_a_first_request_needs_is_looked_up_at_once(turn: int) -> None:
+    """With how much the turn shows its units and its new beginning, as far as nothing of them can
+    be cut away. What was absent then is not asked for again, and what was there is found."""
+    store = Watched()
+    began = structs.replace(TALK, turn=turn)
+    await Ledger(store, KEY).claim("laptop", began, framed([row(1)]))
+    ledger, absent = Ledger(store, KEY), set[bytes]()
+    assert await ledger.window("laptop", began, absent=absent) is None
+    remembered = await ledger.recall("laptop", began, known={}, absent=absent)
+    assert remembered.rows == {0: row(1)}
+    assert (await Ledger(store, KEY).recall("laptop", began)).rows == {0: row(1)}
+    # Beside those of this turn: how the other one is read, and its units where they come earlier.
+    assert store.reads[:2] == ([(2, 4), (0, 1)] if turn == 0 else [(0, 4), (2, 1)])
 
 
 async def test_memory_asks_the_store_once_a_day() -> None:
