@@ -105,16 +105,23 @@ def touch(connection: sqlite3.Connection, stale: Stale, now: int) -> None:
     )
 
 
-def delete(connection: sqlite3.Connection, before: int) -> int:
-    """Forget rows that were last seen `before` that time, `EXPIRED_AT_ONCE` of a table at most."""
-    gone = 0
-    for table in ("frames", "conversations"):
-        old = f"SELECT digest FROM {table} WHERE seen < ? LIMIT {EXPIRED_AT_ONCE}"  # noqa: S608 - names of ours
-        gone += connection.execute(
-            f"DELETE FROM {table} WHERE digest IN ({old})",  # noqa: S608 - names of ours
-            (before,),
-        ).rowcount
-    return gone
+def stale(connection: sqlite3.Connection, before: int) -> list[bytes]:
+    """Digests of frames that were last seen `before` that time, `EXPIRED_AT_ONCE` at most. All rows
+    are looked at for that, once in an hour: an index would be written with each of them, for a
+    request that waits."""
+    query = f"SELECT digest FROM frames WHERE seen < ? LIMIT {EXPIRED_AT_ONCE}"  # noqa: S608 - names of ours
+    return [digest for (digest,) in connection.execute(query, (before,))]
+
+
+def delete(connection: sqlite3.Connection, frames: Sequence[bytes], before: int) -> int:
+    """Forget those of the `frames`, and notes, that were last seen `before` that time,
+    `EXPIRED_AT_ONCE` notes at most."""
+    old = f"SELECT digest FROM conversations WHERE seen < ? LIMIT {EXPIRED_AT_ONCE}"  # noqa: S608 - names of ours
+    notes = connection.execute(f"DELETE FROM conversations WHERE digest IN ({old})", (before,))  # noqa: S608 - names of ours
+    # One that has been used since it was found is left.
+    each = [(digest, before) for digest in frames]
+    rows = connection.executemany("DELETE FROM frames WHERE digest = ? AND seen < ?", each)
+    return notes.rowcount + max(rows.rowcount, 0)
 
 
 def _each(

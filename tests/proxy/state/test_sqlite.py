@@ -14,6 +14,7 @@ import pytest
 
 from policies.decision import FrameRow
 from proxy.state import StateError, StateRefused, open_store
+from proxy.state import rows as rows_module
 from proxy.state import schema as schema_module
 from proxy.state import sqlite as sqlite_module
 from proxy.state.sqlite import SqliteStore
@@ -243,6 +244,37 @@ async def test_frames_of_the_first_version_are_kept(
     store = SqliteStore(path)
     assert dict((await store.read([DIGEST])).frames) == {DIGEST: ROW}
     await store.close()
+
+
+async def test_a_row_that_is_used_while_old_ones_are_found_is_left(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who forgets looks first and deletes later: in between a request may have come that needs it.
+    No index of rows by their age has to be kept for that, in a file of an older version neither."""
+    steps = schema_module.MIGRATIONS
+    monkeypatch.setattr(schema_module, "MIGRATIONS", steps[:-1])
+    await used(path)
+    monkeypatch.setattr(schema_module, "MIGRATIONS", steps)
+    now = [4e9]
+    store = SqliteStore(path, clock=lambda: now[0])
+    found = rows_module.stale
+
+    def look(connection: sqlite3.Connection, before: int) -> list[bytes]:
+        old = found(connection, before)
+        with raw(path) as other:
+            rows_module.touch(other, (old[:1], ()), int(now[0]))
+        return old
+
+    await store.claim([(b"e" * 32, ROW)])
+    now[0] += 100
+    monkeypatch.setattr(rows_module, "stale", look)
+    assert await store.expire(10) == 1
+    assert [*(await store.read([DIGEST, b"e" * 32])).frames] == [DIGEST]
+    await store.close()
+    with raw(path) as connection:
+        names = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+    assert "frames" in names
+    assert "frames_seen" not in names
 
 
 async def test_a_file_system_without_wal_stops_the_start(
