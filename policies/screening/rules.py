@@ -46,9 +46,10 @@ class Rule:
     `trigger`: an expression that ends somewhere in every instance.
     `source` is the expression of `pattern`, which is matched at the anchor, or looked for from
     `back` bytes before it (before the end of the trigger); at most `reach` bytes from there on are
-    looked at. The group `v`, or else the whole match, is the value. `check` names a function of
-    `CHECKS` that proves the value offline. `reliability`: `certain` (proved), `strong` (unique
-    prefix; placeholders are let go), `context` (needs a telling word, which the pattern holds).
+    looked at. `in_run`: every instance of the trigger lies round a long word, as `signs.rows` knows
+    them. The group `v`, or else the whole match, is the value. `check` names a function of `CHECKS`
+    that proves the value offline. `reliability`: `certain` (proved), `strong` (unique prefix;
+    placeholders are let go), `context` (needs a telling word, which the pattern holds).
     Not `mends`: a value may stand behind its anchor, and where it goes on is not looked for.
     `yes` and `no` are samples, stored as base64.
     """
@@ -62,6 +63,7 @@ class Rule:
     anchors: tuple[bytes, ...] = ()
     then: bytes = b""
     trigger: bytes = b""
+    in_run: bool = False
     exact: bool = False
     before: str = "word"
     back: int = 0
@@ -172,6 +174,8 @@ def _rule(entry: dict[str, Any]) -> Rule:
         raise ValueError(f"rule {rule.id}: unknown `before` or `check`")
     if bool(rule.anchors) == bool(rule.trigger) or (rule.trigger and not rule.back):
         raise ValueError(f"rule {rule.id}: either `anchors` or a `trigger` with `back`")
+    if rule.in_run and not rule.trigger:
+        raise ValueError(f"rule {rule.id}: `in_run` is said of a trigger")
     if rule.then and (rule.trigger or not _FOLLOWS.fullmatch(rule.then)):
         raise ValueError(f"rule {rule.id}: `then` is one class with one count behind an anchor")
     return rule

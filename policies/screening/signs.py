@@ -5,7 +5,7 @@ Tests that need many states are asked only where a plain run of characters says 
 hold.
 """
 
-from collections.abc import Collection, Mapping, Sequence, Set
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from copy import copy
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -136,6 +136,15 @@ _DECODED = frozenset(
     {"text", "wide", "nuls", "hextext", "base32", "packed", "wallet", "long", "uri"}
 )
 
+LONG_WORD: Final = 22
+"""Letters and digits in a row that a trigger which is said to be `in_run` has at least."""
+_WORD: Final = bytes(1 if chr(code).isascii() and chr(code).isalnum() else 0 for code in range(256))
+_IN_WORD: Final = b"\1" * LONG_WORD
+_ROUND: Final = 64
+"""Bytes on each side of such a row that an instance may have."""
+_NEAR: Final = 256
+"""Bytes between two such rows up to which they are looked at as one."""
+
 
 @dataclass(slots=True)
 class Signs:
@@ -180,7 +189,11 @@ def _tables(rules: Sequence[Rule]) -> dict[str, list[Pattern]]:
     """The patterns of each engine of a sentry, by its name."""
     gates = [Pattern(then=expression, once=True) for _, expression in _GATES]
     return {
-        "first": [pattern for rule in rules for pattern, _ in rule.patterns()],
+        "first": [
+            *(pattern for rule in rules if not rule.in_run for pattern, _ in rule.patterns()),
+            Pattern(then=b"[A-Za-z0-9]{%d}" % LONG_WORD, once=True),
+        ],
+        "rows": [pattern for rule in rules if rule.in_run for pattern, _ in rule.patterns()],
         "gates": [Pattern(then=JOINT), *gates],
         **{
             name: [Pattern(then=then, once=True) for then in tests.values()]
@@ -197,6 +210,22 @@ def engines(rules: Sequence[Rule], *, first: bool) -> dict[str, bytes]:
     return {name: build(tables[name]).packed() for name in chosen}
 
 
+def rows(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """Where `LONG_WORD` letters and digits stand in a row, with what is round them, and where that
+    begins."""
+    flags = data.translate(_WORD)
+    at = flags.find(_IN_WORD)
+    while at >= 0:
+        start = max(0, at - _ROUND)
+        while True:
+            end = flags.find(0, at + LONG_WORD)
+            end = end if end >= 0 else len(data)
+            at = flags.find(_IN_WORD, end)
+            if at < 0 or at - end > _NEAR:
+                break
+        yield start, data[start : end + _ROUND]
+
+
 class Sentry:
     """The tests, compiled. Immutable; may be used from several threads at once. `denied`: the deny
     corpus, if there is anything in it. `packed`: what `engines` gave for the same rules."""
@@ -207,13 +236,16 @@ class Sentry:
         denied: Corpus | None = None,
         packed: Mapping[str, bytes] = MappingProxyType({}),
     ) -> None:
-        self._rules = [(rule, behind) for rule in rules for _, behind in rule.patterns()]
+        marks = [(rule, behind) for rule in rules for _, behind in rule.patterns()]
+        self._rules = [mark for mark in marks if not mark[0].in_run]
+        self._in_runs = [mark[0] for mark in marks if mark[0].in_run]
         self._names = [name for name, _ in _GATES]
         self._engines = {
             name: build(patterns, packed.get(name, b""))
             for name, patterns in _tables(rules).items()
         }
-        self._first, self._gates = self._engines["first"], self._engines["gates"]
+        self._first, self._rows = self._engines["first"], self._engines["rows"]
+        self._gates = self._engines["gates"]
         self._after = {name: (self._engines[name], tuple(tests)) for name, tests in AFTER.items()}
         self.denied = denied
 
@@ -238,9 +270,17 @@ class Sentry:
         """Rules alone."""
         signs = Signs()
         for number, end in self._first.anchors(data):
-            rule, behind = self._rules[number]
-            signs.hits.append((rule, end - behind))
+            if number == len(self._rules):
+                signs.hits += self._in_rows(data)
+            else:
+                rule, behind = self._rules[number]
+                signs.hits.append((rule, end - behind))
         return signs
+
+    def _in_rows(self, data: bytes) -> Iterator[tuple[Rule, int]]:
+        for start, row in rows(data):
+            for number, end in self._rows.anchors(row):
+                yield self._in_runs[number], start + end
 
     def look(self, data: bytes) -> Signs:
         """Everything that can be told of a text without opening anything in it."""

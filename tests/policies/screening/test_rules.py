@@ -105,6 +105,7 @@ GOOD = {
         {**GOOD, "anchors": []},
         {**GOOD, "trigger": "a", "back": 1},
         {**GOOD, "anchors": [], "trigger": "a"},
+        {**GOOD, "in_run": True},
         {**GOOD, "then": "a{3}"},
         {**GOOD, "then": "[a-z]{3,5}"},
         {**GOOD, "anchors": [], "trigger": "a", "back": 1, "then": "[a]{3}"},
@@ -112,7 +113,7 @@ GOOD = {
 )
 def test_a_broken_rule_names_itself(entry):
     """A rule that cannot work is refused when it is read: unknown fields, checks and neighbours, no
-    anchor, two kinds of anchors, a follower of no fixed width."""
+    anchor, two kinds of anchors, a run without a trigger, a follower of no fixed width."""
     assert rules._rule(GOOD).id == "x"
     with pytest.raises(ValueError, match="rule x"):
         rules._rule(entry)
