@@ -132,6 +132,15 @@ def crossing(parts: Iterable[str], size: int) -> tuple[str, str]:
     return "".join(ends), BETWEEN_PARTS.join(ends)
 
 
+def where_met(parts: Sequence[str], size: int) -> str:
+    """Texts as one, without most of what is further than `size` characters from where two of them
+    meet."""
+    if len(parts) < 2:
+        return ""
+    between = [halves(part, size) for part in parts[1:-1]]
+    return "".join((parts[0][-size:], *between, parts[-1][:size]))
+
+
 def spaced(parts: Iterable[str]) -> str:
     """Texts as one with blanks for words."""
     return " ".join(halves(part, WORDS_SEAM) for part in parts)

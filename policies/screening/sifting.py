@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 
 from policies.conversation import Strand, Texts
 from policies.screening.corpus import Corpus
-from policies.screening.mending import BETWEEN_PARTS
-from policies.screening.parts import SEAM, SHORTEST, Strings, crossing, ending, meeting, outer
+from policies.screening.parts import SEAM, SHORTEST, Strings, ending, enough, outer, where_met
 from policies.screening.sieve import Sieve
 
 ACROSS = -1
@@ -84,8 +83,9 @@ def _pictures(strands: Sequence[Strand]) -> set[int]:
 class _Row:
     """`texts`: the contents of all pieces in their order, so that neighbours are neighbours here;
     behind them keys, once for those that pieces have in common, and what is by itself.
-    `edges`: where contents, keys and messages meet; `edge_owners`: numbers of pieces, and of seams
-    as `~n`."""
+    `edges`: where contents, keys and messages meet, with nothing between them: an anchor that
+    needs something there stands in one text. `edge_owners`: numbers of pieces, and of seams as
+    `~n`."""
 
     def __init__(self, parts: Mapping[int, Texts]) -> None:
         self.parts = parts
@@ -102,7 +102,7 @@ class _Row:
             if number in read:
                 self._add((number,), texts)
                 if len(texts) > 1:
-                    self._edge((number,), crossing(texts, width))
+                    self._edge((number,), where_met(texts, width))
             else:
                 self._add((number,), outer(texts, SEAM, start=number in rights))
 
@@ -111,8 +111,8 @@ class _Row:
         for at, (first, right) in enumerate(seams):
             before = [text for left in range(first, right) for text in self.parts[left].contents]
             # SECURITY: what begins across ends before the last one may go on behind that one.
-            size = SEAM if len(ending(before)) > 1 else width
-            self._edge((~at,), meeting(before, self.parts[right].contents, size).crossing)
+            last = ending(before, SEAM)
+            self._edge((~at,), where_met([*last, *enough(self.parts[right].contents, SEAM)], width))
 
     def lay_rest(self, read: Iterable[int]) -> None:
         """Keys, and what has no parts."""
@@ -123,7 +123,7 @@ class _Row:
             self._add((number,), [text for text in parts.others if len(text) >= SHORTEST])
         for keys, numbers in keyed.items():
             self._add(numbers, keys)
-            self._edge(numbers, ("".join(keys), BETWEEN_PARTS.join(keys)))
+            self._edge(numbers, "".join(keys))
 
     def is_parted(self, number: int) -> bool:
         """Whether a piece has parts that one secret may go across."""
@@ -143,6 +143,6 @@ class _Row:
             self._owners.append(owners)
             self.texts += texts
 
-    def _edge(self, owners: Sequence[int], both: tuple[str, str]) -> None:
-        self.edges += both
-        self.edge_owners += (owners, owners)
+    def _edge(self, owners: Sequence[int], text: str) -> None:
+        self.edges.append(text)
+        self.edge_owners.append(owners)

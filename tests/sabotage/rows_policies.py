@@ -92,7 +92,7 @@ SCREEN_AND_PROOF = (
         "what begins across ends before the last one",
         "policies/screening/test_sifting.py::"
         "test_what_begins_across_ends_is_looked_for_behind_the_next_end",
-        Cut("size = SEAM if len(ending(before)) > 1 else width", "size = width"),
+        Cut("last = ending(before, SEAM)", "last = ending(before, width)"),
     ),
     line(
         "policies/screening/normal.py",

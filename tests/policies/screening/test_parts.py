@@ -14,6 +14,7 @@ from policies.screening.parts import (
     sort_out,
     sort_value,
     spaced,
+    where_met,
 )
 
 VALUES = st.recursive(
@@ -80,6 +81,14 @@ def test_of_long_texts_the_ends_count():
     assert halves("abcdefg", 3) == "abc\n\0\nefg"
     assert crossing(["ab", "cdefgh"], 2) == ("abcd\n\0\ngh", f"ab{BETWEEN_PARTS}cd\n\0\ngh")
     assert spaced(["ab", "cd"]) == "ab cd"
+
+
+def test_where_texts_meet_nothing_is_left_out():
+    """Nor is anything that is further away kept: nothing meets the first at its start, nor the last
+    at its end."""
+    assert where_met(["abcd", "efghijkl", "mno", "pqrs"], 2) == "cdef\n\0\nklmnopq"
+    assert where_met(["a", "b"], 2) == "ab"
+    assert where_met(["a"], 2) == where_met([], 2) == ""
 
 
 def test_messages_meet_with_as_much_as_was_asked_for():
