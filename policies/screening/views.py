@@ -55,8 +55,8 @@ _DUMP_LINE = re.compile(
     rb"(?m)^" + DUMP_HEAD + rb"((?:" + _HEX_GROUP + rb"(?:[ \t]{1,2}|$)){1,16})"
 )
 _HEX_NOISE = re.compile(rb"0x|[^0-9a-fA-F]")
-_ESCAPES = (b"\\", b"%", b"&")
-_ESCAPED = re.compile(rb"[\\%&]")
+_SIGNED = bytes.maketrans(b"%&", b"\\\\")
+"""Every sign that an escape begins with, as one of them."""
 _PERCENT = re.compile(rb"%[0-9a-fA-F]{2}")
 _REFERENCE = re.compile(rb"&(?:#|[A-Za-z]{2,8};)")
 _ESCAPE = re.compile(
@@ -154,8 +154,9 @@ def unescaped(data: bytes, work: Work) -> tuple[bytes, bool]:
     found: list[bytes] = []
     if data.startswith((b"{", b"[")) or b"\n{" in data or b"\n[" in data:
         data = b"\n".join(_without_json(data, found))
-    whole = sum(map(data.count, _ESCAPES)) * 4 >= data.count(b"\n")
-    lines = data if whole else b"\n".join(_escaped_lines(data))
+    signs = data.translate(_SIGNED)
+    whole = signs.count(b"\\") * 4 >= data.count(b"\n")
+    lines = data if whole else b"\n".join(_escaped_lines(data, signs))
     plain = _undone(lines)
     if plain == lines and not found:
         return b"", False
@@ -214,12 +215,15 @@ _JSON = json.JSONDecoder(
 ).raw_decode
 
 
-def _escaped_lines(data: bytes) -> Iterator[bytes]:
-    found = _ESCAPED.search(data)
-    while found:
-        start, end = data.rfind(b"\n", 0, found.start()) + 1, data.find(b"\n", found.end())
-        yield data[start : end if end >= 0 else len(data)]
-        found = _ESCAPED.search(data, end) if end >= 0 else None
+def _escaped_lines(data: bytes, signs: bytes) -> Iterator[bytes]:
+    """Those of the lines in which there are `signs`."""
+    end, at = 0, signs.find(b"\\")
+    while at >= 0:
+        start, end = data.rfind(b"\n", 0, at) + 1, data.find(b"\n", at)
+        if end < 0:
+            end = len(data)
+        yield data[start:end]
+        at = signs.find(b"\\", end)
 
 
 def _undone(data: bytes) -> bytes:

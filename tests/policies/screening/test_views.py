@@ -215,6 +215,8 @@ def test_only_lines_with_escapes_are_read_again():
     """A long text with one escape costs one line."""
     data = b"plain line\n" * 1000 + b"a\\nb\n" + b"plain line\n" * 1000
     assert views.unescaped(data, work()) == (b"a\nb", False)
+    ends = b"%41 & \\\\\n" + data + b"d&amp;e"
+    assert views.unescaped(ends, work()) == (b"A & \\\na\nb\nd&e", False)
 
 
 def test_escapes_that_stand_where_they_matter_are_told_by_a_cheap_test():
