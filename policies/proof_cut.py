@@ -15,7 +15,7 @@ from policies.proof_reading import ProofFailed
 from policies.turn_minimal import (
     AT_HOME,
     RESULT,
-    Head,
+    Heads,
     heads,
     is_notice,
     leading,
@@ -139,7 +139,7 @@ def untold(message: object, came: object, notice: str) -> object:
     return kept if "content" in both[1] else {k: v for k, v in kept.items() if k != "content"}
 
 
-def _heads(raw: bytes, key: str) -> Sequence[Head]:
+def _heads(raw: bytes, key: str) -> Heads:
     try:
         return heads(raw, key)
     except ValueError:

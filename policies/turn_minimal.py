@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Generic, TypeVar, cast
 
 import msgspec
 
@@ -68,13 +68,18 @@ class Block(msgspec.Struct, gc=False):
     type: str = ""
 
 
-class Head(msgspec.Struct, gc=False):
+Content = list[Block] | str | None
+"""What a message holds, in one of the shapes that it should have."""
+C = TypeVar("C", Content, msgspec.Raw)
+
+
+class Head(msgspec.Struct, Generic[C], gc=False):
     """What of a message says who speaks."""
 
     type: str = ""
     role: str = ""
     execution: str | None = None
-    content: msgspec.Raw = msgspec.Raw()
+    content: C = cast("C", None)
 
     @property
     def kind(self) -> str:
@@ -96,8 +101,7 @@ class Head(msgspec.Struct, gc=False):
         kind = self.kind
         if kind.endswith("_output") or kind == "mcp_approval_response":
             return not self.spoken
-        content = bytes(self.content)
-        return content.startswith(b"[") and _hold_result(content)
+        return _hold_result(self.content)
 
     @property
     def leads(self) -> bool:
@@ -105,7 +109,7 @@ class Head(msgspec.Struct, gc=False):
         return self.role.lower() in _SYSTEM or (not self.role and self.type == "additional_tools")
 
 
-class Item(Head, gc=False):
+class Item(Head[C], Generic[C], gc=False):
     """The same of an item, which may be known by its id alone."""
 
     id: str | None = None
@@ -115,34 +119,42 @@ class Item(Head, gc=False):
         return self.type or ("" if self.role or self.id is None else "item_reference")
 
 
-def _hold_result(blocks: bytes) -> bool:
+Heads = Sequence[Head[Content] | Head[msgspec.Raw]]
+
+
+def _hold_result(content: Content | msgspec.Raw) -> bool:
     """Whether there is a result among the parts of a message."""
-    try:
-        return any(block.type == "tool_result" for block in _BLOCKS.decode(blocks))
-    except ValueError:  # some of them have another shape
-        return any(
-            isinstance(block, dict) and block.get("type") == "tool_result"
-            for block in json.loads(blocks)
-        )
+    if isinstance(content, list):
+        return any(block.type == "tool_result" for block in content)
+    if not isinstance(content, msgspec.Raw):
+        return False
+    blocks = json.loads(bytes(content))
+    return isinstance(blocks, list) and any(
+        isinstance(block, dict) and block.get("type") == "tool_result" for block in blocks
+    )
 
 
-def heads(raw: bytes, key: str) -> Sequence[Head]:
+def heads(raw: bytes, key: str) -> Heads:
     """Those of the messages in the list that stands under `key`. Raises `ValueError` for what is no
     list of objects."""
-    return _ALL_ITEMS.decode(raw) if key == _ITEMS else _ALL_HEADS.decode(raw)
+    try:
+        return _ITEMS_AS_EXPECTED(raw) if key == _ITEMS else _AS_EXPECTED(raw)
+    except msgspec.DecodeError:  # what some of them hold has another shape
+        return _ALL_ITEMS(raw) if key == _ITEMS else _ALL_HEADS(raw)
 
 
-_BLOCKS: Final = msgspec.json.Decoder(list[Block])
-_ALL_HEADS: Final = msgspec.json.Decoder(list[Head])
-_ALL_ITEMS: Final = msgspec.json.Decoder(list[Item])
+_AS_EXPECTED: Final = msgspec.json.Decoder(list[Head[Content]]).decode
+_ITEMS_AS_EXPECTED: Final = msgspec.json.Decoder(list[Item[Content]]).decode
+_ALL_HEADS: Final = msgspec.json.Decoder(list[Head[msgspec.Raw]]).decode
+_ALL_ITEMS: Final = msgspec.json.Decoder(list[Item[msgspec.Raw]]).decode
 
 
-def leading(found: Sequence[Head]) -> int:
+def leading(found: Heads) -> int:
     """How many of them stand before the conversation."""
     return next((n for n, head in enumerate(found) if not head.leads), len(found))
 
 
-def turn(found: Sequence[Head], *, whole: bool = True) -> int | None:
+def turn(found: Heads, *, whole: bool = True) -> int | None:
     """Where the newest run begins that answers no call and holds a message of the user; the end of
     the leading ones where there is none. Not `whole`: others stand before the first; None where
     they would have to be seen."""

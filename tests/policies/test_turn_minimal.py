@@ -84,6 +84,18 @@ def test_a_result_among_parts_of_other_shapes_is_seen(beside: str) -> None:
         assert turn(heads(raw.encode(), "messages")) == begin
 
 
+@pytest.mark.parametrize("held", ["5", "null", '{"type":"tool_result"}', "[5]", "[[]]"])
+@pytest.mark.parametrize("key", ["messages", "input"])
+def test_what_is_held_in_another_shape_is_no_result(held: str, key: str) -> None:
+    """Such a message of the user begins a turn, and one that holds a result is still told."""
+    asked = '{"role":"user","content":"a"},{"role":"assistant","content":"b"}'
+    odd = f'{{"role":"user","content":{held}}}'
+    answer = '{"role":"user","content":[{"type":"tool_result"}]}'
+    assert turn(heads(f"[{asked},{odd}]".encode(), key)) == 2
+    assert turn(heads(f"[{odd},{answer}]".encode(), key)) == 0
+    assert turn(heads(f"[{asked},{answer},{odd}]".encode(), key)) == 0
+
+
 def test_of_a_part_of_the_messages_only_what_can_be_seen_is_told() -> None:
     """A run that may begin before the first of them has no beginning here."""
     rest = [said("user", "b"), said("assistant", "c")]
