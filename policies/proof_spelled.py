@@ -9,7 +9,6 @@ all of a list is seen at once.
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
-from itertools import accumulate, islice
 
 import msgspec
 from msgspec import Struct
@@ -19,8 +18,7 @@ from policies.decision import FrameRow
 
 STEM = "transom_data"
 
-_MARK = b"TRANSOM_DATA nonce="  # in both lines of every frame
-_ENDS = b"\\n[[END_"  # stands before it in the last one
+_AHEAD = 2048
 _SHAPE = re.compile(r"[0-9a-f]{32} [A-Za-z0-9_.:-]{1,48}")
 _BEHIND = frozenset({b'",', b'"}', b'"]'})  # a value that is a string
 _NEAR = re.compile(r"_(?=[dD][aA][tT][aA])(?<=[mM]_)")
@@ -49,61 +47,70 @@ def framed(
     """The units whose frames are all that `sent` has beside `came`: the next of those that wait,
     each with its row and its text. None where that cannot be seen so, or where a text has to be
     looked at more closely."""
-    parts = sent.split(_MARK)
-    found = [*islice(waiting, len(parts) // 2)]
-    if not found or len(parts) != 2 * len(found) + 1:
-        return None
-    pieces: list[bytes] = []  # of what came: what stands outside of a frame, the text inside, …
-    added: list[int] = []
-    close = b""
-    for (_, row, _), outer, inner in zip(found, parts[::2], parts[1::2], strict=False):
-        before, behind = _around(row)
-        size = len(behind) + len(_ENDS)
-        if not (
-            outer.startswith(close)
-            and outer.endswith(before)
-            # SECURITY: a quotation mark behind a backslash is one within a string.
-            and not outer.endswith(b"\\" + before)
-            and inner.startswith(behind)
-            and inner.endswith(_ENDS)
-            and len(inner) >= size
-        ):
+    view = memoryview(came)
+    found: list[tuple[int, FrameRow, str]] = []
+    outside: list[bytes] = []  # with the quotation marks round the texts
+    literals: list[memoryview] = []
+    leaves: list[bytes | memoryview] = []
+    places, grown = list[int](), [0]
+    at = behind = 0
+    for number, row, text in waiting:
+        head, tail = _marks(row)
+        if (start := _find(sent, b'"' + head, behind)) < 0:
+            break
+        inside = start + 1 + len(head)
+        # No text takes less as JSON than by itself.
+        if (stop := _find(sent, tail + b'"', inside + len(text))) < 0:
             return None
-        # Quotation marks round a text belong to what is outside of it.
-        pieces += (outer[len(close) : 1 - len(before)], inner[len(behind) : -len(_ENDS)])
-        close = row.nonce.encode() + b"]]"
-        added.append(len(before) - 1 + size + len(close) + 2 * len(_MARK))
-    if not parts[-1].startswith(close):
+        place = at + start + 1 - behind
+        outside.append(came[at:place])
+        at, behind = place + stop - inside, stop + len(tail)
+        literals.append(view[place:at])
+        leaves += (outside[-1], head, literals[-1], tail)
+        places.append(place)
+        grown.append(grown[-1] + len(head) + len(tail))
+        found.append((number, row, text))
+    outside.append(came[at:])
+    if not found or b"".join((*leaves, outside[-1])) != sent:
         return None
-    pieces.append(parts[-1][len(close) :])
-    outside, inside = pieces[::2], pieces[1::2]
-    if b"".join(pieces) != came or not _between(outside) or not _are(inside, found):
+    if not _between(outside) or not _are(literals, found):
         return None
-    places = [*accumulate(map(len, pieces))][: 2 * len(found) : 2]
-    return Spelled([number for number, *_ in found], places, [*accumulate(added, initial=0)])
+    return Spelled([number for number, *_ in found], places, grown)
 
 
-def _around(row: FrameRow) -> tuple[bytes, bytes]:
-    """What stands before and behind the mark in the first line of a frame, as JSON."""
+def _find(sent: bytes, mark: bytes, at: int) -> int:
+    """Where the next such mark stands; -1 where there is none."""
+    # Mostly it is near, and a look far ahead takes long to begin.
+    near = sent.find(mark, at, at + _AHEAD)
+    return near if near >= 0 else sent.find(mark, at)
+
+
+def _marks(row: FrameRow) -> tuple[bytes, bytes]:
+    """What stands before and behind the text in a frame that cuts nothing off, as JSON and without
+    the quotation marks."""
     nonce = row.nonce
     intro = (
         f"[Data envelope (code-owned)]: this message's nonce is {nonce}.\\n" if row.intro else ""
     )
-    return f'"{intro}[['.encode(), f"{nonce} field={row.field}]]\\n".encode()
+    head = f"{intro}[[TRANSOM_DATA nonce={nonce} field={row.field}]]\\n"
+    return head.encode(), f"\\n[[END_TRANSOM_DATA nonce={nonce}]]".encode()
 
 
 def _between(outside: Sequence[bytes]) -> bool:
-    """Whether it is certain that strings which are values stand between the pieces of a value."""
+    """Whether it is certain that strings which are values stand between the pieces of a value, in
+    the quotation marks at their ends."""
     return (
         # SECURITY: what stands behind a string tells that it is no key.
         _BEHIND.issuperset([piece[:2] for piece in outside[1:]])
+        # SECURITY: a quotation mark behind a backslash is one within a string.
+        and b'\\"' not in [piece[-2:] for piece in outside[:-1]]
         # SECURITY: how a value is spelled tells what it says only where no key stands twice. And
         # that it is JSON with empty strings in their places tells that strings begin there.
         and own.is_certain(b"".join(outside))
     )
 
 
-def _are(literals: Sequence[bytes], found: Sequence[tuple[int, FrameRow, str]]) -> bool:
+def _are(literals: Sequence[memoryview], found: Sequence[tuple[int, FrameRow, str]]) -> bool:
     """Whether the `literals` spell the texts that were found, and their rows have them framed as
     they are, and well."""
     for _, row, text in found:
