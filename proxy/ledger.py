@@ -91,15 +91,15 @@ class Ledger:
         which is added what there is no row for."""
         named = partial(keys_of, self._key, client, conversation, known=self._turned, route=route)
         keys, turn = named(units=False), conversation.turn
-        notes = [keys.conversation, keys.turns[turn], keys.window(turn)]
+        window = keys.window(turn)
 
         def along() -> Digests:
             units = conversation.units
             within = units and units[0].message >= turn and len(units) < MANY
-            return [*named().units.values()] if within else [], [keys.anew(turn)]
+            beside = [keys.conversation, keys.turns[turn], keys.anew(turn)]
+            return [*named().units.values()] if within else [], beside
 
-        found = await self._front.look((), notes, along=along, absent=absent)
-        noted = found.notes.get(keys.window(turn))
+        noted = (await self._front.look((), [window], along=along, absent=absent)).notes.get(window)
         return None if noted is None else _window(noted)
 
     async def recall(

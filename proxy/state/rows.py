@@ -29,6 +29,11 @@ _CLAIM_NOTE = """
     ON CONFLICT (digest) DO UPDATE SET seen = excluded.seen
 """
 
+_STALE_FRAMES = "SELECT digest FROM frames WHERE seen < ? LIMIT ?"
+_STALE_NOTES = "SELECT digest FROM conversations WHERE seen < ? LIMIT ?"
+_FORGET_FRAME = "DELETE FROM frames WHERE digest = ? AND seen < ?"
+_FORGET_NOTE = "DELETE FROM conversations WHERE digest = ? AND seen < ?"
+
 Value = TypeVar("Value")
 Stale = tuple[Sequence[bytes], Sequence[bytes]]
 """Digests of frames and of notes that were last seen too long ago."""
@@ -105,23 +110,24 @@ def touch(connection: sqlite3.Connection, stale: Stale, now: int) -> None:
     )
 
 
-def stale(connection: sqlite3.Connection, before: int) -> list[bytes]:
-    """Digests of frames that were last seen `before` that time, `EXPIRED_AT_ONCE` at most. All rows
-    are looked at for that, once in an hour: an index would be written with each of them, for a
-    request that waits."""
-    query = f"SELECT digest FROM frames WHERE seen < ? LIMIT {EXPIRED_AT_ONCE}"  # noqa: S608 - names of ours
-    return [digest for (digest,) in connection.execute(query, (before,))]
+def stale(connection: sqlite3.Connection, before: int) -> Stale:
+    """What was last seen `before` that time, `EXPIRED_AT_ONCE` of a table at most. All rows are
+    looked at for that, once in an hour: an index would be written with each of them, for a request
+    that waits."""
+    frames, notes = (
+        [digest for (digest,) in connection.execute(query, (before, EXPIRED_AT_ONCE))]
+        for query in (_STALE_FRAMES, _STALE_NOTES)
+    )
+    return frames, notes
 
 
-def delete(connection: sqlite3.Connection, frames: Sequence[bytes], before: int) -> int:
-    """Forget those of the `frames`, and notes, that were last seen `before` that time,
-    `EXPIRED_AT_ONCE` notes at most."""
-    old = f"SELECT digest FROM conversations WHERE seen < ? LIMIT {EXPIRED_AT_ONCE}"  # noqa: S608 - names of ours
-    notes = connection.execute(f"DELETE FROM conversations WHERE digest IN ({old})", (before,))  # noqa: S608 - names of ours
-    # One that has been used since it was found is left.
-    each = [(digest, before) for digest in frames]
-    rows = connection.executemany("DELETE FROM frames WHERE digest = ? AND seen < ?", each)
-    return notes.rowcount + max(rows.rowcount, 0)
+def delete(connection: sqlite3.Connection, old: Stale, before: int) -> int:
+    """Forget what is `old` and was not seen since that time; how many rows that were."""
+    gone = 0
+    for query, digests in zip((_FORGET_FRAME, _FORGET_NOTE), old, strict=True):
+        if digests:
+            gone += connection.executemany(query, [(one, before) for one in digests]).rowcount
+    return gone
 
 
 def _each(

@@ -47,7 +47,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     ("ALTER TABLE frames ADD COLUMN followed INTEGER NOT NULL DEFAULT 0",),
     home_rows.TABLE,
     # Every row of a request would have to be written there as well (`rows.stale`).
-    ("DROP INDEX frames_seen",),
+    ("DROP INDEX frames_seen", "DROP INDEX conversations_seen"),
 )
 
 

@@ -109,10 +109,10 @@ class SqliteStore:
 
     async def expire(self, keep: float) -> int:
         before = int(self._clock() - keep)
-        frames = await self._reader.call(lambda db: rows.stale(db, before))
+        old = await self._reader.call(lambda db: rows.stale(db, before))
         return await self._write(
             lambda db: (
-                rows.delete(db, frames, before)
+                rows.delete(db, old, before)
                 + book_rows.delete(db, before)
                 + home_rows.delete(db, before)
             )

@@ -259,22 +259,23 @@ async def test_a_row_that_is_used_while_old_ones_are_found_is_left(
     store = SqliteStore(path, clock=lambda: now[0])
     found = rows_module.stale
 
-    def look(connection: sqlite3.Connection, before: int) -> list[bytes]:
-        old = found(connection, before)
+    def look(connection: sqlite3.Connection, before: int) -> rows_module.Stale:
+        frames, notes = found(connection, before)
         with raw(path) as other:
-            rows_module.touch(other, (old[:1], ()), int(now[0]))
-        return old
+            rows_module.touch(other, (frames[:1], notes[:1]), int(now[0]))
+        return frames, notes
 
-    await store.claim([(b"e" * 32, ROW)])
+    await store.claim([(b"e" * 32, ROW)], [(DIGEST, "kept"), (b"e" * 32, "old")])
     now[0] += 100
     monkeypatch.setattr(rows_module, "stale", look)
-    assert await store.expire(10) == 1
-    assert [*(await store.read([DIGEST, b"e" * 32])).frames] == [DIGEST]
+    assert await store.expire(10) == 2
+    left = await store.read([DIGEST, b"e" * 32], [DIGEST, b"e" * 32])
+    assert ([*left.frames], [*left.notes]) == ([DIGEST], [DIGEST])
     await store.close()
     with raw(path) as connection:
         names = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
     assert "frames" in names
-    assert "frames_seen" not in names
+    assert names.isdisjoint({"frames_seen", "conversations_seen"})
 
 
 async def test_a_file_system_without_wal_stops_the_start(
