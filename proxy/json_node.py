@@ -39,6 +39,7 @@ from proxy.json_spans import (
 from proxy.json_whole import (
     SLOWLY,
     Writer,
+    deeper,
     gather,
     parse_quickly,
     parse_strings,
@@ -312,11 +313,11 @@ class Node:
     def _quick(self) -> object:
         """`value` if it is known or can be had quickly, else `SLOWLY`."""
         if self._value is SLOWLY:
-            self.judge()
-            raw = self.raw
-            if b"\\u" not in raw:  # most likely it would come out without this escape
-                write = writer_of(raw)
-                self.parsed(parse_quickly(raw, write), write)
+            write = writer_of(raw := self.raw)
+            value = parse_quickly(raw, write)
+            # SECURITY: nothing that nests deeper than allowed is taken; `judge` says where it is.
+            if not deeper([value], MAX_DEPTH - len(self.address)):
+                self.parsed(value, write)
         return self._value
 
     def parsed(self, value: object, write: Writer) -> None:

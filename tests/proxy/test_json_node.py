@@ -1,6 +1,7 @@
 """One value: kinds, the calls that are meant for another kind, parsing whole."""
 
 import hashlib
+import json
 from decimal import Decimal
 
 import pytest
@@ -117,6 +118,29 @@ def test_texts_are_read_as_strictly_as_strands(value):
         node = read(b'{"messages":[%b]}' % value, judge=False).root.get("messages").item(0)
         with pytest.raises(Malformed):
             getattr(node, parse)()
+
+
+@pytest.mark.parametrize("levels", [97, 98, 99, 900])
+def test_what_is_had_quickly_is_no_deeper_than_allowed(levels):
+    """A value is parsed before anyone has looked how deep it is, and then refused as ever."""
+    for open_, close in ((b"[", b"]"), (b'{"a":', b"}")):
+        deep = open_ * levels + b"1" + close * levels
+        node = read(b'{"messages":[%b]}' % deep, judge=False).root.get("messages").item(0)
+        if levels <= 98:
+            assert node.value() == json.loads(deep)
+            continue
+        with pytest.raises(Malformed, match="nested deeper than 100 levels"):
+            node.value()
+
+
+def test_escapes_that_a_writer_writes_are_read_quickly():
+    """Control characters, as they stand in the output of a terminal, cannot be written otherwise;
+    what could be is read the slow way, and is the same."""
+    for text, quick in (("\\u001b[1mbold", True), ("caf\\u00e9", False)):
+        raw = b'{"messages":[{"content":"%b"}]}' % text.encode()
+        node = read(raw).root.get("messages").item(0)
+        assert node.value() == json.loads(raw)["messages"][0]
+        assert (node.writer is not None) is quick
 
 
 @pytest.mark.parametrize(

@@ -58,6 +58,12 @@ READING = (
         Cut("if not self._source.judged:", "if False:"),
     ),
     line(
+        "proxy/json_node.py",
+        "nothing that nests deeper than allowed is taken",
+        "proxy/test_json_node.py::test_what_is_had_quickly_is_no_deeper_than_allowed",
+        Cut("if not deeper([value], MAX_DEPTH - len(self.address)):", "if True:"),
+    ),
+    line(
         "proxy/json_spans.py",
         "only this equality proves",
         "proxy/test_json_spans.py::test_equal_keys_never_add_up",
