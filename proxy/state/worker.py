@@ -93,9 +93,11 @@ class Worker:
             connection.close()
 
     def _next(self) -> list[_Job[Any]]:
-        """Everything that waits, up to a limit; empty when it is time to end."""
+        """What is done in one transaction, up to a limit of all that waits, and one thing at a time
+        without: whose work fails has it fail alone. Empty when it is time to end."""
         batch: list[_Job[Any]] = []
-        while not batch or (len(batch) < _BATCH and not self._jobs.empty()):
+        most = _BATCH if self._begin else 1
+        while not batch or (len(batch) < most and not self._jobs.empty()):
             job = self._jobs.get()
             if job is None:
                 if batch:

@@ -2,6 +2,7 @@
 
 import asyncio
 import sqlite3
+import threading
 
 import pytest
 
@@ -50,6 +51,22 @@ async def test_a_failing_batch_leaves_nothing_behind() -> None:
             await worker.call(work)
     tables = "SELECT count(*) FROM sqlite_master"
     assert await worker.call(lambda connection: connection.execute(tables).fetchone()) == (0,)
+    await worker.close()
+
+
+async def test_what_fails_alone_takes_nobody_along() -> None:
+    """Without a transaction round all that waits, each has its own end."""
+    worker, held = _worker(""), threading.Event()
+    first = asyncio.create_task(worker.call(lambda _: held.wait(5)))
+    await asyncio.sleep(0)
+    worker.post(lambda connection: connection.execute("nonsense"))
+    asked = asyncio.create_task(
+        worker.call(lambda connection: connection.execute("SELECT 1").fetchone())
+    )
+    await asyncio.sleep(0)
+    held.set()
+    assert await first
+    assert await asked == (1,)
     await worker.close()
 
 
