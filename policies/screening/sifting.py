@@ -115,12 +115,17 @@ class _Row:
             self._edge((~at,), where_met([*last, *enough(self.parts[right].contents, SEAM)], width))
 
     def lay_rest(self, read: Iterable[int]) -> None:
-        """Keys, and what has no parts."""
+        """Keys, and what has no parts, each once."""
         keyed: defaultdict[tuple[str, ...], list[int]] = defaultdict(list)
+        alone: defaultdict[str, list[int]] = defaultdict(list)
         for number in read:
             parts = self.parts[number]
             keyed[tuple(parts.keys)].append(number)
-            self._add((number,), [text for text in parts.others if len(text) >= SHORTEST])
+            for text in dict.fromkeys(parts.others):
+                alone[text].append(number)
+        for text, numbers in alone.items():
+            if len(text) >= SHORTEST:
+                self._add(numbers, (text,))
         for keys, numbers in keyed.items():
             self._add(numbers, keys)
             self._edge(numbers, "".join(keys))

@@ -111,6 +111,19 @@ def test_keys_that_pieces_share_are_looked_at_for_all_of_them(screen):
     assert all(screen.findings(pieces[n], alone[n]) for n in (0, 1, 2))
 
 
+def test_what_has_no_parts_is_looked_at_once_for_all_who_hold_it(screen):
+    """A call and its result have one id: each of them is told of it, and nobody else."""
+
+    def piece(number: int, *ids: str) -> list[Strand]:
+        at = ("messages", number, "content")
+        return [Strand((*at, n, "id"), each) for n, each in enumerate(ids)]
+
+    pieces = {0: piece(0, "call_0001", DENIED), 1: piece(1, DENIED, DENIED), 2: piece(2, "call_1")}
+    alone = screen.suspects(laid(pieces), pieces.keys()).alone
+    assert alone == {0: {1}, 1: {0, 1}}
+    assert len(screen.findings(pieces[1], alone[1])) == 2
+
+
 def test_keys_that_are_words_of_a_list_are_no_seed(screen):
     """Names of fields stand in rows, and values between them."""
     at = ("messages", 0, "content")
