@@ -102,7 +102,7 @@ async def relay(
     through: AsyncGenerator[bytes, None] | None = None
     try:
         if filters and (answer.coded or not answer.stream):
-            answer = await _filtered_whole(answer, filters)
+            answer = await filtered_whole(answer, filters)
             filters = ()
         wire = _begin(answer, request, extra_headers, filtered=bool(filters))
         if answer.whole is not None and not filters:
@@ -198,8 +198,9 @@ async def _drained(wire: Wire, patience: Patience) -> None:
     patience.done()
 
 
-async def _filtered_whole(answer: Answer, filters: Sequence[Filter]) -> Answer:
-    """The filtered body, gathered first, so that a filter can still turn it into an error."""
+async def filtered_whole(answer: Answer, filters: Sequence[Filter]) -> Answer:
+    """The filtered body, gathered first, so that a filter can still turn it into an error. Raises
+    `Refused` for that, and where the answer breaks off."""
     if answer.coded:
         raise Refused("upstream-unreachable", reason="its answer is in a coding not asked for")
     parts = filtered(answer.chunks, answer.stream, filters, _silent)

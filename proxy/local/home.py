@@ -12,7 +12,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from proxy.answer import Answer, made_here
+from proxy.answer import Answer, filtered_whole, made_here
 from proxy.apart import Apart
 from proxy.config import UpstreamSettings
 from proxy.dialects import Dialect
@@ -198,7 +198,9 @@ class Home:
             if asked.stream != (answer.stream == "sse"):
                 answer.close()
                 raise gone(asked.upstream, "it answered in another form than it was asked for")
-            if not asked.stream or answer.whole is not None:
+            if not asked.stream:
+                return await _gathered(self._dressed(asked, answer, stand_up))
+            if answer.whole is not None:
                 return self._dressed(asked, answer, stand_up)
             return self._dressed(asked, _lively(asked, answer), stand_up)
         late, headers = Late(asked.upstream, sending), [("content-type", EVENTS)]
@@ -280,6 +282,17 @@ def _foreword(asked: Asked) -> Iterator[Foreword]:
     # A sentence before it would break an answer that is to be JSON.
     if asked.explain and not asks_for_form(asked.document.root):
         yield Foreword(asked.explain)
+
+
+async def _gathered(answer: Answer) -> Answer:
+    """A whole answer, all of it here: one that breaks off is none, and another may be asked."""
+    whole = None
+    try:
+        whole = await filtered_whole(answer, answer.filters)
+    finally:
+        if whole is None:
+            answer.close()
+    return whole
 
 
 def _lively(asked: Asked, answer: Answer, *, late: bool = False) -> Answer:

@@ -110,6 +110,18 @@ async def test_what_is_cut_short_is_an_error(dialect: str, how: str, stream: boo
             assert answer.status != 200
 
 
+@pytest.mark.parametrize("how", HOW)
+@pytest.mark.parametrize("dialect", STRAIGHT)
+async def test_where_home_was_a_choice_the_cloud_answers_instead(dialect: str, how: str) -> None:
+    """Of a whole answer nothing was told before all of it had come."""
+    script = speaking(failing(how, dialect, stream=False))
+    harmless = {**getattr(bodies, dialect)("nothing special"), "stream": False}
+    async with at_home(script=script, speaks=(STRAIGHT[dialect],), prefer="local") as stage:
+        answer = await stage.post(PATHS[dialect], harmless)
+        assert (answer.status, answer.headers["x-transom-leg"]) == (200, "cloud")
+        assert (busy(stage), stage.upstream.accepted) == (0, 1)
+
+
 @pytest.mark.parametrize("last", [True, False])
 async def test_a_chat_may_leave_its_last_word_out(last: bool) -> None:
     """Clients take a reason to finish for the end, and some servers stop there."""
