@@ -7,17 +7,18 @@ gets here or what becomes of a finding.
 import base64
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 from typing import Any
 
+import re2
 import regex
 
 from policies.screening import checks, proofs
 from policies.screening.checks import placeholder
-from policies.screening.engine import Pattern
+from policies.screening.engine import Pattern, linear
 from policies.screening.work import Work
 
 # What must not stand before the value: another character of a word, of a hex run, nothing.
@@ -28,6 +29,7 @@ _BEFORE = {
     for name, chars in _CLASSES.items()
 }
 _TOKEN = re.compile(rb"[!-~]*")
+_BEHIND = re.compile(rb"\(\?<![^()]*\)")
 _FOLLOWS = re.compile(rb"\[(?:\\.|[^\]\\])+\]\{\d+\}")
 CHECKS = {**checks.CHECKS, **proofs.CHECKS}
 """Offline proofs by name."""
@@ -50,6 +52,8 @@ class Rule:
     them. The group `v`, or else the whole match, is the value. `check` names a function of `CHECKS`
     that proves the value offline. `reliability`: `certain` (proved), `strong` (unique prefix;
     placeholders are let go), `context` (needs a telling word, which the pattern holds).
+    `head`: what `pattern` begins with, in words that the linear engine knows, too; negative looks
+    behind it are left out. It says where an instance may begin at a fraction of the cost.
     Not `mends`: a value may stand behind its anchor, and where it goes on is not looked for.
     `yes` and `no` are samples, stored as base64.
     """
@@ -64,6 +68,7 @@ class Rule:
     then: bytes = b""
     trigger: bytes = b""
     in_run: bool = False
+    head: bytes = field(default=b"", repr=False)
     exact: bool = False
     before: str = "word"
     back: int = 0
@@ -106,7 +111,7 @@ class Rule:
         try:
             if self.back:
                 start = max(0, anchor - self.back)
-                for found in self.pattern.finditer(data, start, end, timeout=FUSE):
+                for found in self._instances(data, start, end):
                     first = found.start()
                     glued = first and before.match(data, first - 1, first)
                     if not glued and self._proves(found, work):
@@ -122,6 +127,18 @@ class Rule:
             work.spend("anchors", token.end() - anchor if token else 0)
             return False
         return self._proves(found, work)
+
+    def _instances(self, data: bytes, start: int, end: int) -> "Iterator[regex.Match[bytes]]":
+        if not self.head:
+            yield from self.pattern.finditer(data, start, end, timeout=FUSE)
+            return
+        head = _head(self.head)
+        while begins := head.search(data, start, end):
+            start = begins.start()
+            found = self.pattern.match(data, start, end, timeout=FUSE)
+            start = found.end() if found else start + 1
+            if found:
+                yield found
 
     def _proves(self, found: "regex.Match[bytes]", work: Work) -> bool:
         first, end = found.span()
@@ -139,6 +156,11 @@ class Rule:
 _compiled: Callable[[bytes], "regex.Pattern[bytes]"] = cache(regex.compile)
 
 
+@cache
+def _head(expression: bytes) -> "re2._Regexp":
+    return linear(_BEHIND.sub(b"", expression))
+
+
 def load() -> tuple[Rule, ...]:
     """All rules of `rules.toml`. Raises `ValueError` for a rule that cannot work, but for one whose
     pattern is broken: that says so when it is needed."""
@@ -151,7 +173,7 @@ def load() -> tuple[Rule, ...]:
 def _whole(entry: dict[str, Any], parts: Mapping[str, str]) -> dict[str, Any]:
     """`entry` with what its expressions share with others in its place."""
     fields = dict(entry)
-    for name in {"trigger", "pattern"} & entry.keys():
+    for name in {"trigger", "pattern", "head"} & entry.keys():
         for mark, part in parts.items():
             fields[name] = fields[name].replace(mark, part)
     return fields
@@ -162,7 +184,7 @@ def _rule(entry: dict[str, Any]) -> Rule:
     decode: Callable[[str], bytes] = base64.b64decode
     try:
         fields["anchors"] = tuple(anchor.encode() for anchor in fields.get("anchors", ()))
-        for name in ("then", "trigger"):
+        for name in ("then", "trigger", "head"):
             fields[name] = fields.get(name, "").encode()
         fields["source"] = fields.pop("pattern").encode()
         fields["yes"] = tuple(map(decode, fields["yes"]))
@@ -174,6 +196,8 @@ def _rule(entry: dict[str, Any]) -> Rule:
         raise ValueError(f"rule {rule.id}: unknown `before` or `check`")
     if bool(rule.anchors) == bool(rule.trigger) or (rule.trigger and not rule.back):
         raise ValueError(f"rule {rule.id}: either `anchors` or a `trigger` with `back`")
+    if rule.head and not (rule.back and rule.source.startswith(rule.head)):
+        raise ValueError(f"rule {rule.id}: `head` is what a pattern with `back` begins with")
     if rule.in_run and not rule.trigger:
         raise ValueError(f"rule {rule.id}: `in_run` is said of a trigger")
     if rule.then and (rule.trigger or not _FOLLOWS.fullmatch(rule.then)):

@@ -5,6 +5,8 @@ import re
 from functools import cache
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from policies.conversation import Strand
 from policies.screening import Screen, rules
@@ -106,6 +108,8 @@ GOOD = {
         {**GOOD, "trigger": "a", "back": 1},
         {**GOOD, "anchors": [], "trigger": "a"},
         {**GOOD, "in_run": True},
+        {**GOOD, "head": "a"},
+        {**GOOD, "anchors": [], "trigger": "a", "back": 1, "head": "never"},
         {**GOOD, "then": "a{3}"},
         {**GOOD, "then": "[a-z]{3,5}"},
         {**GOOD, "anchors": [], "trigger": "a", "back": 1, "then": "[a]{3}"},
@@ -113,10 +117,33 @@ GOOD = {
 )
 def test_a_broken_rule_names_itself(entry):
     """A rule that cannot work is refused when it is read: unknown fields, checks and neighbours, no
-    anchor, two kinds of anchors, a run without a trigger, a follower of no fixed width."""
+    anchor, two kinds of anchors, a run without a trigger, a head that begins no such pattern, a
+    follower of no fixed width."""
     assert rules._rule(GOOD).id == "x"
     with pytest.raises(ValueError, match="rule x"):
         rules._rule(entry)
+
+
+WITH_HEAD = [rule for rule in RULES if rule.head]
+SAID = st.lists(
+    st.sampled_from(
+        [sample for rule in WITH_HEAD for sample in (*rule.yes, *rule.no)]
+        + [b"password", b"PassWord", b"secret", b"payment_secret", b"psk", b"a_psk", b" psk"]
+        + [b"api_key", b"A_TOKEN", b"a_TOKEN", b"access_token", b"secret_key_base", b"x.pass"]
+        + [b" = ", b": ", b"=", b'"', b"'", b"\n", b"(", b" ", b"_", b"x", b"Ab3-fG7_jK9+mN1/pQ5"]
+    ),
+    max_size=10,
+).map(b"".join)
+
+
+@pytest.mark.parametrize("rule", WITH_HEAD, ids=lambda rule: rule.id)
+@settings(max_examples=200)
+@given(data=SAID, start=st.integers(0, 40), short=st.integers(0, 40))
+def test_a_head_leads_to_all_that_the_pattern_finds(rule, data, start, short):
+    """Property: what stands before an instance counts, and one that is cut off is none."""
+    end = max(start, len(data) - short)
+    found = [each.span() for each in rule._instances(data, start, end)]
+    assert found == [each.span() for each in rule.pattern.finditer(data, start, end)]
 
 
 def test_every_pattern_can_be_compiled():
