@@ -95,27 +95,25 @@ def _origin(notes: Notes) -> Origin:
     return _OPERATOR if notes.role == "user" else _UNKNOWN
 
 
-def _blocks(content: Opened, blocks: Sequence[object], notes: Notes) -> None:
+def _blocks(content: Opened, blocks: Sequence[Any], notes: Notes) -> None:
     """All blocks. Those of text, calls, and results that are one string, are many, and read here
     where they have no members but known ones."""
-    speaks, spoken = notes.role in ("user", "assistant"), notes.spoken
+    outer, spoken = content.way, notes.spoken
     for index, block in enumerate(blocks):
-        way, kind = (*content.way, index), block.get("type") if isinstance(block, dict) else ""
-        if not isinstance(block, dict):
-            _block(content.item(index), notes)
-        elif kind == "tool_result" and not spoken and _is_plain(block):
-            _plain_result(way, block, notes)
+        kind = block.get("type") if type(block) is dict else ""
+        if kind == "tool_result" and not spoken and _is_plain(block):
+            _plain_result((*outer, index), block, notes)
         elif kind == "tool_use" and block.keys() <= _PLAIN_CALL and "input" in block:
-            _plain_call(content.below((*way, "input"), block["input"]), block, notes)
+            _plain_call(content.below((*outer, index, "input"), block["input"]), block, notes)
         elif kind == "text" and block.keys() <= _TEXT:
-            _plain_text(way, block, notes, speaks=speaks)
+            _plain_text((*outer, index), block, notes)
         else:
             _block(content.item(index), notes)
 
 
-def _plain_text(way: Address, block: Mapping[str, Any], notes: Notes, *, speaks: bool) -> None:
+def _plain_text(way: Address, block: Mapping[str, Any], notes: Notes) -> None:
     """What `_block` notes of a text."""
-    text = block.get("text")
+    text, speaks = block.get("text"), notes.role in ("user", "assistant")
     if not (speaks and isinstance(text, str) and text and not text.isspace()):
         notes.beside.append(way)
         return
@@ -145,9 +143,10 @@ def _plain_call(given: Opened, block: Mapping[str, Any], notes: Notes) -> None:
     """What `_block` notes of a call that no program has made and that is `given` something."""
     call, name, at = block.get("id"), block.get("name"), given.way
     call, name = call if isinstance(call, str) else "", name if isinstance(name, str) else ""
-    notes.beside.append(at[:-1])
+    way = at[:-1]
+    notes.beside.append(way)
     notes.calls.append(ToolCall(call, name, json_text(given)))
-    notes.halves.append(Half(call, name, at[:-1], at[:-1], at, _CALLED))
+    notes.halves.append(Half(call, name, way, way, at, _CALLED))
 
 
 def _said(node: Opened, text: object, notes: Notes) -> bool:
