@@ -182,8 +182,16 @@ def _standing(unit: Unit, seen: _Standing) -> int:
 
 
 def _unit_id(begun: "hashlib.blake2b", unit: Unit, standing: int) -> bytes:
+    if unit.call:
+        parts = [b"call", _bytes(unit.call), b"%d" % unit.part]
+    else:
+        parts = [b"standing", b"%d" % standing]
+    parts += (_bytes(unit.tool), b"%d" % len(unit.inner))
+    for step in unit.inner:
+        parts.append(b"index %d" % step if isinstance(step, int) else b"key " + _bytes(step))
+    parts.append(_text(unit))
     digest = begun.copy()
-    digest.update(_spelled(_unit(unit, standing)))
+    digest.update(_spelled(parts))
     return digest.digest()
 
 
@@ -192,18 +200,6 @@ def _begun(key: bytes, *fields: bytes | str) -> "hashlib.blake2b":
     """The digest of much of a kind, as far as all of it begins alike."""
     spelled = _spelled(each if isinstance(each, bytes) else _bytes(each) for each in fields)
     return hashlib.blake2b(spelled, key=key, digest_size=32, person=_PERSON)
-
-
-def _unit(unit: Unit, standing: int) -> list[bytes]:
-    tool, inner = _bytes(unit.tool), unit.inner
-    if unit.call:
-        parts = [b"call", _bytes(unit.call), b"%d" % unit.part, tool, b"%d" % len(inner)]
-    else:
-        parts = [b"standing", b"%d" % standing, tool, b"%d" % len(inner)]
-    for step in inner:
-        parts.append(b"index %d" % step if isinstance(step, int) else b"key " + _bytes(step))
-    parts.append(_text(unit))
-    return parts
 
 
 def _text(unit: Unit) -> bytes:

@@ -92,6 +92,8 @@ class Ledger:
         named = partial(keys_of, self._key, client, conversation, known=self._turned, route=route)
         keys, turn = named(units=False), conversation.turn
         window = keys.window(turn)
+        if (noted := self._front.note(window)) is not None:
+            return _window(noted)
 
         def along() -> Digests:
             units = conversation.units
@@ -99,8 +101,8 @@ class Ledger:
             beside = [keys.conversation, keys.turns[turn], keys.anew(turn)]
             return [*named().units.values()] if within else [], beside
 
-        noted = (await self._front.look((), [window], along=along, absent=absent)).notes.get(window)
-        return None if noted is None else _window(noted)
+        found = await self._front.look((), [window], along=along, absent=absent)
+        return _window(found.notes[window]) if window in found.notes else None
 
     async def recall(
         self,

@@ -51,6 +51,14 @@ class Front:
         """What memory holds, however old; it does not count as used."""
         return self._hits.get(digest)
 
+    def note(self, digest: bytes) -> str | None:
+        """The note under a digest where memory holds it and it counts; it is used then."""
+        hit = self._hits.get(digest)
+        if hit is None or hit[1] < self.since() or not isinstance(hit[0], str):
+            return None
+        self._hits.move_to_end(digest)
+        return hit[0]
+
     def since(self) -> float:
         """When a hit was kept at the earliest, for it to count."""
         return self._clock() - min(DAY, self.keep / 2)

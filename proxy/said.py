@@ -51,7 +51,7 @@ def words_of(value: object) -> tuple[Strand, ...]:
 
 def text_digest(text: str) -> bytes:
     """The digest of one text, the same wherever it stands. Lone surrogates have one too."""
-    return sha256(b"text\0" + _bytes(text)).digest()
+    return sha256(b"text\0" + text.encode("utf-8", "surrogatepass")).digest()
 
 
 def _parts(value: object) -> Iterator[bytes]:

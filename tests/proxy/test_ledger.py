@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from policies.conversation import Conversation, Message, Origin, Run, Unit
+from policies.cut import Window
 from policies.decision import Decision, Frame, FrameRow, Leg, Placed, Remembered, Turn
 from policies.past import NONE, Past
 from policies.pins import Pins
@@ -445,6 +446,21 @@ async def test_memory_asks_the_store_once_a_day() -> None:
     now[0] += 1801
     await ledger.recall("laptop", turn)
     assert store.reads == [(1, 2), (1, 2)]
+
+
+async def test_a_window_is_read_again_once_a_day() -> None:
+    """Within the day from memory, whoever has written it; a new ledger on the store finds it."""
+    now = [0.0]
+    store = Watched()
+    ledger = Ledger(store, KEY, clock=lambda: now[0])
+    noted = Decision(Leg.CLOUD, pins=Pins(Envelope()), window=Window("strict"))
+    assert (await ledger.claim("laptop", TALK, noted)).agreed
+    for later, reads in ((0.0, 0), (DAY - 1, 0), (DAY + 1, 1), (DAY + 2, 1)):
+        now[0] = later
+        assert await ledger.window("laptop", TALK, absent=set()) == Window("strict")
+        assert len(store.reads) == reads
+    assert await Ledger(store, KEY).window("laptop", TALK, absent=set()) == Window("strict")
+    assert await ledger.window("phone", TALK, absent=set()) is None
 
 
 def grown(units: int, past: Past, before: Past) -> Conversation:
