@@ -47,11 +47,9 @@ def framed(
     """The units whose frames are all that `sent` has beside `came`: the next of those that wait,
     each with its row and its text. None where that cannot be seen so, or where a text has to be
     looked at more closely."""
-    view = memoryview(came)
     found: list[tuple[int, FrameRow, str]] = []
     outside: list[bytes] = []  # with the quotation marks round the texts
-    literals: list[memoryview] = []
-    leaves: list[bytes | memoryview] = []
+    literals: list[bytes] = []
     places, grown = list[int](), [0]
     at = behind = 0
     for number, row, text in waiting:
@@ -63,15 +61,17 @@ def framed(
         if (stop := _find(sent, tail + b'"', inside + len(text))) < 0:
             return None
         place = at + start + 1 - behind
-        outside.append(came[at:place])
+        outer, literal = came[at:place], came[place : place + stop - inside]
+        if not (sent.startswith(outer, behind) and sent.startswith(literal, inside)):
+            return None
         at, behind = place + stop - inside, stop + len(tail)
-        literals.append(view[place:at])
-        leaves += (outside[-1], head, literals[-1], tail)
+        outside.append(outer)
+        literals.append(literal)
         places.append(place)
         grown.append(grown[-1] + len(head) + len(tail))
         found.append((number, row, text))
     outside.append(came[at:])
-    if not found or b"".join((*leaves, outside[-1])) != sent:
+    if not found or len(came) - at != len(sent) - behind or not sent.endswith(outside[-1]):
         return None
     if not _between(outside) or not _are(literals, found):
         return None
@@ -110,7 +110,7 @@ def _between(outside: Sequence[bytes]) -> bool:
     )
 
 
-def _are(literals: Sequence[memoryview], found: Sequence[tuple[int, FrameRow, str]]) -> bool:
+def _are(literals: Sequence[bytes], found: Sequence[tuple[int, FrameRow, str]]) -> bool:
     """Whether the `literals` spell the texts that were found, and their rows have them framed as
     they are, and well."""
     for _, row, text in found:
