@@ -7,7 +7,7 @@ so it fits no other pair, and it counts only while every frame that it stands fo
 the same texts, by the request at hand.
 """
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import Final, NoReturn, Protocol, final
 
 from policies import proof_json as own
@@ -17,7 +17,6 @@ from policies.proof_cut import Shortened, untold
 from policies.proof_frames import Met
 from policies.proof_plan import Planned, is_thinking, repeats, says
 from policies.proof_reading import ProofFailed, less, pair, parsed
-from policies.proof_spelled import Spelled
 from policies.proof_values import Values
 
 _TOKEN: Final = object()
@@ -96,34 +95,41 @@ class Lists:
         elif before and own.digest(b"message\0", before[0]) not in self.digests:
             return False
         self.count += 1
-        if self.goes_on(key):
-            first = len(self.frames.met)
-            if (spelled := self.frames.meet_spelled(came, sent)) is not None:
-                self.together(key, len(came) - 1, before, spelled, first)
-                return True
+        skipped = self.skipped(key)[0]
+        if self.goes_on(skipped) and self.together(key, (came, sent), before):
+            return True
         self.messages(key, before, own.elements(sent))
         return True
 
-    def goes_on(self, key: str) -> bool:
-        """Whether it is planned that all messages that are read of that list leave as they are."""
+    def goes_on(self, index: int) -> bool:
+        """Whether it is planned that all messages from that one on leave as they are."""
         if self.notice or self.texts or self.planned.removed:
             return False
-        return self.short is None or self.short.behind(self.skipped(key)[0])
+        return self.short is None or self.short.behind(index)
 
     def together(
-        self, key: str, end: int, came: Sequence[bytes], spelled: Spelled, first: int
-    ) -> None:
-        """The messages of a list that ends at that byte leave as they came, but for frames, of
-        which those from the `first` on are theirs."""
+        self,
+        key: str,
+        lists: tuple[bytes, bytes],
+        came: Sequence[bytes],
+        met: tuple[int, int] = (0, 0),
+        seen: Set[bytes] = frozenset(),
+    ) -> bool:
+        """Whether all messages of two `lists`, as they came and as they leave, are the same but for
+        frames. Before them stand those that were `met`, and `seen` by their digests."""
+        first = len(self.frames.met)
+        if (spelled := self.frames.meet_spelled(*lists)) is None:
+            return False
         digests = [own.digest(b"message\0", raw) for raw in came]
-        for number, digest in enumerate(digests, self.skipped(key)[1]):
+        for number, digest in enumerate(digests, self.skipped(key)[1] + met[1]):
             if digest not in self.digests:
                 raise ProofFailed(f"{key}[{number}]")
         size, number = len(came[-1]), len(came) - 1
-        count, grown = spelled.before(end - size)
-        read = (size, number), (size + spelled.grown[-1] - grown, number)
-        known = self.before.union(digests[:-1])
+        count, grown = spelled.before(len(lists[0]) - 1 - size)
+        read = (size, met[0] + number), (size + spelled.grown[-1] - grown, met[1] + number)
+        known = self.before.union(seen, digests[:-1])
         self.last = Last(key, *read, frozenset(known), tuple(self.frames.met[: first + count]))
+        return True
 
     def skipped(self, key: str) -> tuple[int, int]:
         """How many messages of that list are not read, of the client's and of what leaves."""
@@ -133,6 +139,7 @@ class Lists:
     def messages(self, key: str, came: Sequence[bytes], sent: Sequence[bytes]) -> None:
         skipped, before = self.skipped(key)
         met, done, seen = 0, skipped, set[bytes]()
+        tried = False
         for number, raw in enumerate(sent, before):
             at = f"{key}[{number}]"
             if self.notice and self.told(done, raw, at):
@@ -144,6 +151,12 @@ class Lists:
             digest = own.digest(b"message\0", expected)
             ways = self.planned.ways(key, skipped + met)
             first = len(self.frames.met)
+            # Mostly something stands before a conversation, and all of that goes on alike.
+            if first and raw != expected and not tried and self.goes_on(skipped + met):
+                tried, rest = True, (came[met:], sent[number - before :])
+                lists = _array(rest[0]), _array(rest[1])
+                if self.together(key, lists, rest[0], (met, number - before), seen):
+                    return
             if (short := self.short) is not None and short.before(skipped + met):
                 if not self.earlier(short, skipped + met, digest, expected, raw, at):
                     continue
@@ -259,3 +272,7 @@ class Lists:
         if self.values.placed == placed:
             self.made.append(Mark(_TOKEN, both, tuple(self.frames.met[first:])))
         return True
+
+
+def _array(items: Sequence[bytes]) -> bytes:
+    return b"[%b]" % b",".join(items)

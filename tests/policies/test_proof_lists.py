@@ -2,18 +2,20 @@
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from policies import proof_frames
 from policies import proof_json as own
 from policies.decision import Claimed, FrameRow, Screened
 from policies.proof_beginnings import LEAST
 from policies.proof_frames import Frames
 from policies.prove import ProofFailed, prove
 from tests.policies.test_proof_spelled import ROW, inside, result
-from tests.policies.test_prove import NONCE, dump, screened
+from tests.policies.test_prove import NONCE, OURS, dump, screened
 
 KNOWING = {"transom_data", NONCE, "TRANSOM_DATA nonce="}
 CONTENTS = st.sampled_from(["", "a", "ü", '","', "a\nb", *sorted(KNOWING)])
@@ -27,13 +29,18 @@ TAMPERINGS = st.sampled_from(
     TAMPERINGS,
     st.integers(0, 3),
     st.booleans(),
+    st.none() | st.integers(0, 2),
 )
-@settings(max_examples=300)
+@settings(max_examples=400)
 def test_a_list_is_proved_alike_at_once_and_value_by_value(
-    given_: list[tuple[list[str], bool]], tampering: str, which: int, spaced: bool
+    given_: list[tuple[list[str], bool]],
+    tampering: str,
+    which: int,
+    spaced: bool,
+    told: int | None,
 ) -> None:
-    """Messages framed and not, tampered with or not: both ways clear the same bodies, and what is
-    remembered of them is the same."""
+    """Messages framed and not, tampered with or not, a text of ours before some of them: both ways
+    clear the same bodies, and what is remembered of them is the same."""
     came: dict[str, object] = {"model": "m" * LEAST, "messages": [result(*t) for t, _ in given_]}
     rows: dict[int, FrameRow] = {}
     texts: dict[int, str] = {}
@@ -70,6 +77,9 @@ def test_a_list_is_proved_alike_at_once_and_value_by_value(
         case "member":
             sent["model"] = "n"
 
+    if told is not None:
+        leaves.insert(told, {"role": "system", "content": OURS})
+
     def outcome() -> object:
         separators = (", ", ": ") if spaced else (",", ":")
 
@@ -84,7 +94,7 @@ def test_a_list_is_proved_alike_at_once_and_value_by_value(
                 screened=Screened(seen if spaced else digests),
                 texts=texts,
                 claimed=Claimed(rows),
-                authored=(),
+                authored={OURS},
             )
         except ProofFailed:
             return "refused"
@@ -100,3 +110,34 @@ def test_a_list_is_proved_alike_at_once_and_value_by_value(
         assert outcome() == at_once
     if not tampering and not KNOWING & {*texts.values()}:
         assert at_once != "refused"
+
+
+@pytest.mark.parametrize("told", [None, 0, 1])
+def test_most_of_a_list_is_seen_at_one_look(
+    monkeypatch: pytest.MonkeyPatch, told: int | None
+) -> None:
+    """Of a hundred framed results none is looked at alone, but for the first behind a text of
+    ours."""
+    rows = {number: replace(ROW, nonce=f"{number:032x}") for number in range(100)}
+    texts = dict.fromkeys(rows, "text")
+    came = {"messages": [result("none"), *(result("text") for _ in rows)]}
+    leaves = [result("none"), *(result(inside("text", row)) for row in rows.values())]
+    if told is not None:
+        leaves.insert(told, {"role": "system", "content": OURS})
+    looks: list[bytes] = []
+    look = proof_frames.framed
+
+    def looking(came: bytes, *given: Any) -> Any:
+        looks.append(came)
+        return look(came, *given)
+
+    monkeypatch.setattr(proof_frames, "framed", looking)
+    assert prove(
+        dump({"messages": leaves}),
+        client_body=dump(came),
+        screened=screened(dump(came)),
+        texts=texts,
+        claimed=Claimed(rows),
+        authored={OURS},
+    )
+    assert len(looks) == (1 if told is None else 4)
