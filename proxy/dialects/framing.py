@@ -193,20 +193,20 @@ def _framed_message(node: Node, depth: int, framings: Sequence[_Framing]) -> byt
 def _written_anew(node: Node, write: Writer, depth: int, framings: Sequence[_Framing]) -> bytes:
     """The same, of a message whose value gives its bytes: all but the framed strings comes out as
     it came. The value itself is left alone."""
-    copies: dict[Address, Any] = {(): _copied(node.value())}
+    whole: Any = node.value()
+    copies: dict[Address, Any] = {(): whole.copy()}
     for unit, row in framings:
         way = unit.address[depth:]
-        for end in range(1, len(way)):
-            if way[:end] not in copies:
-                parent, step = copies[way[: end - 1]], way[end - 1]
-                parent[step] = copies[way[:end]] = _copied(parent[step])
-        copies[way[:-1]][way[-1]] = _framed(unit, row)
+        _copy_at(way[:-1], copies)[way[-1]] = _framed(unit, row)
     return write(copies[()])
 
 
-def _copied(value: Any) -> Any:
-    """A container with the same values in it."""
-    return dict(value) if type(value) is dict else list(value)
+def _copy_at(way: Address, copies: dict[Address, Any]) -> Any:
+    """The copy of the container to which `way` leads, in the copy of what holds it."""
+    if (copy := copies.get(way)) is None:
+        outer, step = _copy_at(way[:-1], copies), way[-1]
+        outer[step] = copies[way] = copy = outer[step].copy()
+    return copy
 
 
 def _between(text: str, spans: Sequence[tuple[int, int, str]]) -> str:
