@@ -9,8 +9,6 @@ from dataclasses import dataclass, field
 
 from policies.screening import decode, spellings, views
 from policies.screening.curve import is_pair
-from policies.screening.mending import mended
-from policies.screening.rules import Rule
 from policies.screening.signs import Sentry, Signs
 from policies.screening.words import Words
 from policies.screening.work import Work
@@ -155,17 +153,8 @@ class Reading:
             kind = rule.kind, rule.family
             if kind in self.kinds or not (loose or rule.sure):
                 continue
-            if rule.holds(data, anchor, self.work) or self._holds_mended(rule, data, anchor):
+            if rule.stands(data, anchor, self.work):
                 self.kinds.add(kind)
-
-    def _holds_mended(self, rule: Rule, data: bytes, anchor: int) -> bool:
-        """The same where a value goes on behind the end of a line or of a string."""
-        if not (rule.sure and rule.mends):
-            return False
-        return any(
-            rule.holds(whole, at, self.work)
-            for whole, at in mended(data, anchor, rule.back, rule.reach, self.work)
-        )
 
     def worded(self, data: bytes, signs: Signs) -> None:
         """Wallet seeds."""

@@ -19,6 +19,7 @@ import regex
 from policies.screening import checks, proofs
 from policies.screening.checks import placeholder
 from policies.screening.engine import Pattern, linear
+from policies.screening.mending import mended
 from policies.screening.work import Work
 
 # What must not stand before the value: another character of a word, of a hex run, nothing.
@@ -127,6 +128,15 @@ class Rule:
             work.spend("anchors", token.end() - anchor if token else 0)
             return False
         return self._proves(found, work)
+
+    def stands(self, data: bytes, anchor: int, work: Work) -> bool:
+        """The same, or a value goes on behind the end of a line or of a string."""
+        if self.holds(data, anchor, work):
+            return True
+        return (self.sure and self.mends) and any(
+            self.holds(whole, at, work)
+            for whole, at in mended(data, anchor, self.back, self.reach, work)
+        )
 
     def _instances(self, data: bytes, start: int, end: int) -> "Iterator[regex.Match[bytes]]":
         if not self.head:

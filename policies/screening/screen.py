@@ -13,6 +13,7 @@ from types import MappingProxyType
 
 from policies.conversation import Strand
 from policies.decision import Finding
+from policies.screening.beside import APART
 from policies.screening.deny import literals
 from policies.screening.exempt import Fields, is_content
 from policies.screening.mending import BETWEEN_PARTS
@@ -30,7 +31,7 @@ from policies.screening.parts import (
 from policies.screening.places import place, place_of_key
 from policies.screening.reading import AMBIGUOUS, Kind, Reading, Tools
 from policies.screening.rules import load
-from policies.screening.sieve import APART, Sieve
+from policies.screening.sieve import Sieve
 from policies.screening.sifting import ACROSS, Suspects, look_over
 from policies.screening.signs import Sentry, Signs, engines
 from policies.screening.words import Words

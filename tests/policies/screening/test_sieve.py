@@ -18,7 +18,8 @@ from mnemonic import Mnemonic
 
 from policies.conversation import Strand
 from policies.screening import Screen, rules
-from policies.screening.sieve import APART, Sieve, Sifted
+from policies.screening.beside import APART
+from policies.screening.sieve import Sieve, Sifted
 from policies.screening.words import SHORTEST_FAR_RUN, SHORTEST_RUN, Words
 from tests.policies.screening.laid import laid
 
@@ -265,3 +266,18 @@ def test_short_texts_side_by_side_are_no_long_run(before):
     texts = [*short, "-_" * 512, *short]
     assert sieve.sift(texts) == Sifted(kept={behind})
     assert sieve.sift([*short, "-_" * 470, *short]) == Sifted()
+
+
+def test_an_anchor_that_holds_nothing_calls_for_no_reading():
+    """What stands there is looked at in passing; one that is a part of something may still go on
+    behind the end of its text."""
+    sieve = _screen().sieve
+    far = "a line of a text that holds nothing at all\n" * 200
+    assert sieve.sift([f"{far}password = os.environ_password_of_it\n{far}"]) == Sifted()
+    assert sieve.sift([f"{far}S{'2aB' * 7}\n{far}"]) == Sifted()
+    assert sieve.sift([f"{far}S{'2aB' * 7}"]) == Sifted(open={0})
+
+
+def test_anchors_that_cost_too_much_are_kept():
+    """Who reads them says that they are ambiguous."""
+    assert _screen().sieve.sift(["nsec1 " * 3000]).kept == {0}
