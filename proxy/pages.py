@@ -2,9 +2,9 @@
 
 Owns which memory, and when. It must not know what stands in it. A request looks at some megabytes,
 a little here and a little there, and to find each small page costs as much as to read from it.
-Measured beside the same node on small pages: a request of 2 or 50 kB in a long conversation takes
-some 5 % less of the processor, and memory grows by 1 to 2 MB. Linux alone can be asked for it, from 6.1
-on; anywhere else, and where it says no, nothing is different.
+Measured beside the same node on small pages: a request of 2 or 50 kB in a long conversation takes 6
+to 8 % less of the processor, and memory grows by 1 to 2 MB. Linux alone can be asked for it, from
+6.1 on; anywhere else, and where it says no, nothing is different.
 """
 
 import asyncio
