@@ -152,13 +152,6 @@ def _long_turns() -> None:
     _replace(serve, "share_time", lambda: None)
 
 
-def _small_pages() -> None:
-    async def never() -> None:
-        pass
-
-    _replace(serve, "enlarge", never)
-
-
 def _nobody_told() -> None:
     """No event, no counter, no audit, and nobody who reads answers."""
 
@@ -200,7 +193,6 @@ VARIANTS = {
     "long-turns": Variant(
         "threads and loop take turns of 5 ms", "turns of a millisecond", _long_turns
     ),
-    "small-pages": Variant("memory on small pages", "on large ones", _small_pages),
     "uvloop": Variant("uvloop", "asyncio", _uvloop, needs="uvloop"),
 }
 

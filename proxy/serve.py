@@ -24,7 +24,6 @@ from proxy.errors import Refused
 from proxy.leaving import leaving
 from proxy.log_fields import LONGEST_LIST
 from proxy.notify import notify
-from proxy.pages import enlarge
 from proxy.problems import Invalid
 from proxy.routes import choose
 from proxy.saying import tell
@@ -63,13 +62,10 @@ async def _serve(
         control = await _control(state_folder(environ), desk)
         logs.get().info("listening", addr=node.url, settings=list(config.inert))
         settle()
-        pages = asyncio.create_task(enlarge(), name="pages")
         try:
             tell = partial(notify, environ=environ)
             await run([node.parts.listener], reload=desk.hang_up, tell=tell)
         finally:
-            pages.cancel()
-            await asyncio.gather(pages, return_exceptions=True)
             if control is not None:
                 await control.close()
 
