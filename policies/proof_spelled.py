@@ -21,8 +21,9 @@ STEM = "transom_data"
 _AHEAD = 2048
 _SHAPE = re.compile(r"[0-9a-f]{32} [A-Za-z0-9_.:-]{1,48}")
 _BEHIND = frozenset({b'",', b'"}', b'"]'})  # a value that is a string
-_NEAR = re.compile(r"_(?=[dD][aA][tT][aA])(?<=[mM]_)")
-"""What every spelling of the stem has; no other letters than these become them."""
+_NEAR = re.compile(r"_(?=[dD][aA][tT][aA\u1e9a])(?<=[mM]_)")
+"""What every spelling of the stem has; no other letters than these become them, or begin with one
+and have more behind it."""
 _texts: Callable[[bytes], list[str]] = msgspec.json.Decoder(list[str]).decode
 
 

@@ -126,12 +126,11 @@ def _hold_result(content: Content | msgspec.Raw) -> bool:
     """Whether there is a result among the parts of a message."""
     if isinstance(content, list):
         return any(block.type == "tool_result" for block in content)
-    if not isinstance(content, msgspec.Raw):
+    if not isinstance(content, msgspec.Raw) or not (raw := bytes(content)).startswith(b"["):
         return False
-    blocks = json.loads(bytes(content))
-    return isinstance(blocks, list) and any(
-        isinstance(block, dict) and block.get("type") == "tool_result" for block in blocks
-    )
+    # What a number says is none of our business, and it may have more digits than Python takes.
+    blocks = json.loads(raw, parse_int=str)
+    return any(isinstance(block, dict) and block.get("type") == "tool_result" for block in blocks)
 
 
 def heads(raw: bytes, key: str) -> Heads:

@@ -11,7 +11,7 @@ from policies import proof_json as own
 from policies.decision import Claimed, FrameRow, Screened
 from policies.proof_frames import Frames
 from policies.proof_reading import ProofFailed
-from policies.proof_spelled import framed
+from policies.proof_spelled import STEM, framed
 from policies.proof_values import Values
 from policies.prove import prove
 from tests.policies.test_prove import NONCE, OTHER, dump, frame, screened
@@ -109,6 +109,16 @@ def test_only_letters_that_are_known_become_those_of_the_stem() -> None:
     near = {char for char in map(chr, range(0x110000)) if set(char.casefold()) & set("m_data")}
     assert near == set("mM_dDaAtT") | {"\u1e9a", "\u1e97"} | {"\ufb05", "\ufb06"}
     assert not any(set(char.casefold()) & set("m_d") for char in near - set("mM_dDaAtT"))
+
+
+def test_a_letter_that_becomes_two_may_end_the_stem() -> None:
+    """Whatever letter stands for one of the stem: a text that spells it so is no content."""
+    for place, letter in enumerate(STEM):
+        for char in map(chr, range(0x110000)):
+            if letter in (folded := char.casefold()) and folded != char:
+                text = STEM[:place] + char + STEM[place + 1 :]
+                raw = dump(result(text)), dump(result(inside(text)))
+                assert (seen(*raw, [ROW], [text]) is None) == (STEM in text.casefold()), text
 
 
 def test_a_frame_in_the_place_of_a_key_fails() -> None:

@@ -96,6 +96,15 @@ def test_what_is_held_in_another_shape_is_no_result(held: str, key: str) -> None
     assert turn(heads(f"[{asked},{answer},{odd}]".encode(), key)) == 0
 
 
+@pytest.mark.parametrize("held", ["{}", '{{"n":{}}}', '[{{"type":null,"n":{}}}]', "[{}]"])
+@pytest.mark.parametrize("key", ["messages", "input"])
+def test_a_number_of_very_many_digits_says_nothing(held: str, key: str) -> None:
+    """Python refuses to take it as one: where the turn begins is told all the same."""
+    odd = f'{{"role":"user","content":{held.format("1" * 5000)}}}'
+    more = f'{{"role":"user","content":[{{"type":"text","n":{"1" * 5000}}}]}}'
+    assert turn(heads(f'[{odd},{{"role":"assistant"}},{more}]'.encode(), key)) == 2
+
+
 def test_of_a_part_of_the_messages_only_what_can_be_seen_is_told() -> None:
     """A run that may begin before the first of them has no beginning here."""
     rest = [said("user", "b"), said("assistant", "c")]

@@ -105,4 +105,5 @@ def test_of_what_is_known_the_ends_count():
     parts = ["abcdef", "g", "h"]
     assert outer(parts, 3, start=False) == ["def", "g", "h"]
     assert outer(parts, 2, start=True) == ["ab", "g", "h"]
+    assert outer(parts, 4, start=True) == parts
     assert outer([], 3, start=True) == []

@@ -60,6 +60,17 @@ def test_what_begins_across_ends_is_looked_for_behind_the_next_end(screen, rule)
     assert screen.suspects(laid(pieces), [2], [(0, 2)]).seams == {0}
 
 
+@pytest.mark.parametrize("whole", [DENIED, SEED], ids=["denied", "words"])
+def test_one_secret_goes_across_a_short_message_that_is_known(screen, whole):
+    """It was read before, and has others on both sides now: they meet across it as it stands."""
+    cuts = sorted({whole.find(" ", len(whole) // 3), whole.find(" ", len(whole) // 2)})
+    cuts = cuts if cuts[0] > 0 else [4, 8]
+    parts = whole[: cuts[0]], whole[cuts[0] : cuts[1]], whole[cuts[1] :]
+    pieces = {n: [Strand(("messages", n, "content"), part)] for n, part in enumerate(parts)}
+    assert screen.seam([*pieces[0], *pieces[1]], pieces[2])
+    assert 1 in screen.suspects(laid(pieces), [0, 2], [(0, 1), (0, 2)]).seams
+
+
 def test_no_anchor_is_wider_than_what_is_looked_at():
     """Else one could go across the ends of two texts unseen."""
     for rule in rules.load():
