@@ -6,7 +6,8 @@ in one of the threads of the store, within its transaction.
 
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from itertools import pairwise
+from typing import Any, Final, TypeVar
 
 from policies.decision import FrameRow
 from proxy.state.base import Claim, NoteClaim, Rows
@@ -15,6 +16,13 @@ EXPIRED_AT_ONCE = 1000
 """Rows of a table that one transaction forgets, so that no claim waits long behind it."""
 
 _CHUNK = 500
+_BOUNDS = (b"", *(bytes([first]) for first in range(4, 256, 4)), b"\xff" * 64)
+
+Part = tuple[bytes, bytes]
+"""Digests from the first one on that stand before the second one."""
+
+PARTS: Final[Sequence[Part]] = tuple(pairwise(_BOUNDS))
+"""All digests, in parts with about as many rows each, as digests are of chance."""
 
 _FRAMES = (
     "SELECT digest, seen, nonce, field, intro, kept, encode, followed FROM frames WHERE digest IN "
@@ -29,8 +37,12 @@ _CLAIM_NOTE = """
     ON CONFLICT (digest) DO UPDATE SET seen = excluded.seen
 """
 
-_STALE_FRAMES = "SELECT digest FROM frames WHERE seen < ? LIMIT ?"
-_STALE_NOTES = "SELECT digest FROM conversations WHERE seen < ? LIMIT ?"
+_STALE_FRAMES = """
+    SELECT digest FROM frames WHERE digest >= ? AND digest < ? AND seen < ? LIMIT ?
+"""
+_STALE_NOTES = """
+    SELECT digest FROM conversations WHERE digest >= ? AND digest < ? AND seen < ? LIMIT ?
+"""
 _FORGET_FRAME = "DELETE FROM frames WHERE digest = ? AND seen < ?"
 _FORGET_NOTE = "DELETE FROM conversations WHERE digest = ? AND seen < ?"
 
@@ -110,12 +122,13 @@ def touch(connection: sqlite3.Connection, stale: Stale, now: int) -> None:
     )
 
 
-def stale(connection: sqlite3.Connection, before: int) -> Stale:
-    """What was last seen `before` that time, `EXPIRED_AT_ONCE` of a table at most. All rows are
-    looked at for that, once in an hour: an index would be written with each of them, for a request
-    that waits."""
+def stale(connection: sqlite3.Connection, before: int, part: Part) -> Stale:
+    """What of one of the `PARTS` was last seen `before` that time, `EXPIRED_AT_ONCE` of a table at
+    most. All rows are looked at for that, once in an hour: an index would be written with each of
+    them, for a request that waits."""
+    about = (*part, before, EXPIRED_AT_ONCE)
     frames, notes = (
-        [digest for (digest,) in connection.execute(query, (before, EXPIRED_AT_ONCE))]
+        [digest for (digest,) in connection.execute(query, about)]
         for query in (_STALE_FRAMES, _STALE_NOTES)
     )
     return frames, notes

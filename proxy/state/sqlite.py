@@ -11,6 +11,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -109,7 +110,7 @@ class SqliteStore:
 
     async def expire(self, keep: float) -> int:
         before = int(self._clock() - keep)
-        old = await self._reader.call(lambda db: rows.stale(db, before))
+        old = await self._stale(before)
         return await self._write(
             lambda db: (
                 rows.delete(db, old, before)
@@ -170,6 +171,19 @@ class SqliteStore:
 
     async def ack(self, number: int) -> bool:
         return await self._write(lambda db: book_rows.ack(db, number))
+
+    async def _stale(self, before: int) -> rows.Stale:
+        """What was last seen `before` that time, a bounded number. Looked for in one part of the
+        rows behind another, so that whoever reads for a request waits behind one of them."""
+        frames: list[bytes] = []
+        notes: list[bytes] = []
+        for part in rows.PARTS:
+            found = await self._reader.call(partial(rows.stale, before=before, part=part))
+            frames += found[0]
+            notes += found[1]
+            if max(len(frames), len(notes)) >= rows.EXPIRED_AT_ONCE:
+                break
+        return frames[: rows.EXPIRED_AT_ONCE], notes[: rows.EXPIRED_AT_ONCE]
 
     async def close(self) -> None:
         self._inline.close()

@@ -7,6 +7,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -259,8 +260,10 @@ async def test_a_row_that_is_used_while_old_ones_are_found_is_left(
     store = SqliteStore(path, clock=lambda: now[0])
     found = rows_module.stale
 
-    def look(connection: sqlite3.Connection, before: int) -> rows_module.Stale:
-        frames, notes = found(connection, before)
+    def look(
+        connection: sqlite3.Connection, before: int, part: rows_module.Part
+    ) -> rows_module.Stale:
+        frames, notes = found(connection, before, part)
         with raw(path) as other:
             rows_module.touch(other, (frames[:1], notes[:1]), int(now[0]))
         return frames, notes
@@ -276,6 +279,52 @@ async def test_a_row_that_is_used_while_old_ones_are_found_is_left(
         names = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
     assert "frames" in names
     assert names.isdisjoint({"frames_seen", "conversations_seen"})
+
+
+async def test_who_reads_waits_behind_a_part_of_what_is_looked_at_for_old_rows(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All rows are looked at to find the old ones: that takes seconds in a large file that is not
+    in memory, and a request that has to read has five."""
+    store = SqliteStore(path)
+    many = [bytes([number]) * 32 for number in range(256)] + [b"\xff" * 31 + b"\xfe"]
+    found, begun, told, looks = rows_module.stale, asyncio.Event(), threading.Event(), []
+
+    def look(
+        connection: sqlite3.Connection, before: int, part: rows_module.Part
+    ) -> rows_module.Stale:
+        looks.append(part)
+        if len(looks) == 1:
+            loop.call_soon_threadsafe(begun.set)
+            assert told.wait(5)
+        return found(connection, before, part)
+
+    loop = asyncio.get_running_loop()
+    await store.claim([(each, ROW) for each in many], [(each, "note") for each in many])
+    monkeypatch.setattr(rows_module, "stale", look)
+    forgetting = asyncio.create_task(store.expire(-100))
+    await begun.wait()
+    reading = asyncio.create_task(store.read(many))
+    await asyncio.sleep(0)  # it waits
+    told.set()
+    assert len((await reading).frames) == len(many)
+    assert len(looks) < len(rows_module.PARTS)
+    # Every row stands in one of the parts.
+    assert await forgetting == 2 * len(many)
+    assert len(looks) == len(rows_module.PARTS)
+    await store.close()
+
+
+async def test_a_round_forgets_a_bounded_number(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So that no claim waits long behind it; the next round goes on."""
+    monkeypatch.setattr(rows_module, "EXPIRED_AT_ONCE", 3)
+    store = SqliteStore(path)
+    old = [bytes([number]) * 32 for number in range(0, 256, 50)]
+    await store.claim([(each, ROW) for each in old], [(old[0], "note")])
+    assert [await store.expire(-100) for _ in range(3)] == [4, 3, 0]
+    await store.close()
 
 
 async def test_a_file_system_without_wal_stops_the_start(
