@@ -281,3 +281,9 @@ def test_an_anchor_that_holds_nothing_calls_for_no_reading():
 def test_anchors_that_cost_too_much_are_kept():
     """Who reads them says that they are ambiguous."""
     assert _screen().sieve.sift(["nsec1 " * 3000]).kept == {0}
+
+
+@pytest.mark.parametrize(("apart", "kept"), [(100, {0}), (200, set())])
+def test_a_look_at_anchors_is_short_beside_a_reading(apart, kept):
+    """Else a text that is made to be hard would cost twice as much."""
+    assert _screen().sieve.sift(["nsec1 ".ljust(apart) * 1000]).kept == kept
