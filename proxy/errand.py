@@ -114,15 +114,14 @@ class Errand:
             bounded=self.admitted.match.endpoint.bounded,
             met=self._met,
             leaving=self._stay.leaves if cloud else None,
+            # SECURITY: asked last, as every line is looked up; of what stays anyway it is asked
+            # while home thinks.
+            parting=self._stay.repeats if cloud else None,
             minimality=chosen.minimality,
             route=chosen.route,
             viewed=self.case.conversation,
         )
         outgoing = await self.house.workshop.prepare(asked, document)
-        # SECURITY: asked last, as every line is looked up; of what stays anyway it is asked while
-        # home thinks.
-        if outgoing.decision.refusal is None and self.case.conversation is not None:
-            await self._stay.repeats(self.case.conversation)
         if self._asks_model and outgoing.conversation is not None:
             await self.house.owner.decided(self.case, outgoing.decision, self.house.config.policies)
         self._heed(outgoing.decision)

@@ -79,8 +79,9 @@ class Request(Struct, frozen=True, eq=False):
     ids that the upstream itself gave. `bounded`: a model is to answer, so limits hold. `met` is
     told the conversation once it is known, before anything is decided about it, and may refuse
     it; it tells which messages of the model were given at home. `leaving` is told what of it would
-    leave for a cloud, and may refuse that. `minimality`: where its route has settings of its own,
-    and then `route` is its name.
+    leave for a cloud, and may refuse that; `parting` the same where all else lets it leave, before
+    anything of that is remembered. `minimality`: where its route has settings of its own, and then
+    `route` is its name.
     `stripped`: tools that lead off this node are taken out before a model at home sees them.
     `viewed`: the view of it, where it was taken before."""
 
@@ -94,6 +95,7 @@ class Request(Struct, frozen=True, eq=False):
     bounded: bool = True
     met: Met | None = None
     leaving: Callable[[Conversation], Awaitable[None]] | None = None
+    parting: Callable[[Conversation], Awaitable[None]] | None = None
     minimality: Minimality | None = None
     stripped: bool = False
     route: str = ""
@@ -200,6 +202,8 @@ class Workshop:
             if request.leaving is not None and isinstance(recalled.shown, Shown):
                 await request.leaving(recalled.seen)
             decision = await self._decide(request, recalled, policies)
+            if decision.refusal is None and request.parting is not None:
+                await request.parting(conversation)
             if decision.refusal is not None or decision.final is not None:
                 return Outgoing(decision, conversation=conversation)
             claimed = await ledger.claim(recalled.seen, decision)

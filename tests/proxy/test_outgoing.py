@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from policies.conversation import Conversation
 from policies.decision import Leg
 from policies.screening import Screen
 from policies.settings import Minimality, Policies
@@ -127,6 +128,34 @@ async def test_a_kind_that_is_no_word_is_a_kind_that_nobody_knows(
         route=mode,  # type: ignore[arg-type]
     )
     assert (await shop[0].prepare(request, document)).cleared is not None
+
+
+async def test_what_is_kept_back_at_the_last_is_not_remembered_as_shown(
+    shop: tuple[Workshop, Seen],
+) -> None:
+    """Nothing was sent, so whoever is asked in its place begins with nothing: what a model has read
+    elsewhere is told as such."""
+    call = {"type": "tool_use", "id": "t", "name": "a", "input": {}}
+    result = {"type": "tool_result", "tool_use_id": "t", "content": "Read me."}
+    said = [
+        {"role": "user", "content": "Go."},
+        {"role": "assistant", "content": [call]},
+        {"role": "user", "content": [result]},
+        {"role": "assistant", "content": "Done."},
+        {"role": "user", "content": "And now?"},
+    ]
+    document, _ = open_body(ANTHROPIC, json.dumps({"model": "m", "messages": said}).encode())
+    body, asked = document.body, []
+
+    async def parting(conversation: Conversation) -> None:
+        asked.append(len(conversation.messages))
+        raise Refused("home-only")
+
+    with pytest.raises(Refused, match="home-only"):
+        await shop[0].prepare(Request(body, ANTHROPIC, Leg.CLOUD, parting=parting), document)
+    assert asked == [len(said)]
+    home = await shop[0].prepare(Request(body, ANTHROPIC, Leg.LOCAL), document)
+    assert (home.decision.adopted, len(home.decision.frames)) == (1, 1)
 
 
 async def test_what_is_known_needs_no_thread(shop: tuple[Workshop, Seen]) -> None:

@@ -159,6 +159,28 @@ async def test_what_repeats_home_beside_a_secret_is_held_as_a_whole() -> None:
         silent(stage)
 
 
+async def test_home_is_asked_what_repeats_it_as_if_nobody_had_been() -> None:
+    """Nothing of it was sent, so nothing is remembered of how a cloud would have been shown it: a
+    result that a model has read elsewhere is told to the owner, and framed at home."""
+    call = {"type": "tool_use", "id": "t", "name": "a", "input": {}}
+    thought = {"type": "thinking", "thinking": "I look.", "signature": "c2ln"}
+    said = [
+        user("Read it."),
+        {"role": "assistant", "content": [thought, call]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "It"}]},
+        {"role": "assistant", "content": "Done."},
+        user(f"It says:\n{CANARY}"),
+    ]
+    async with at_home(words(CANARY)) as stage:
+        await told(stage)
+        answer = await stage.post("/v1/messages", body(*said), OTHER)
+        assert answer.headers["x-transom-notice"] == "home-only"
+        silent(stage)
+        (shown,) = [each for each in stage.asked[-1]["messages"] if each["role"] == "tool"]
+        assert "[[TRANSOM_DATA nonce=" in shown["content"]
+        assert "adopted" in [each.get("notice") for each in stage.events("notice")]
+
+
 def form(speaks: str) -> str:
     return LINES if speaks == "ollama" else "text/event-stream"
 
