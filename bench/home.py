@@ -17,6 +17,7 @@ from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 
 from bench import bodies, client, figures, model, results
+from bench.awake import awake
 from bench.processes import Server, server
 from proxy.demo.files import nsec
 from proxy.lazyjson import read
@@ -63,7 +64,7 @@ Times = dict[tuple[str, int, str], list[float]]
 
 def main() -> None:
     begun = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="transom-home-") as folder:
+    with tempfile.TemporaryDirectory(prefix="transom-home-") as folder, awake():
         found = asyncio.run(measured(Path(folder)))
     origin = results.origin("python -m bench.home", time.monotonic() - begun)
     text = REPORT.format(origin=origin, table=table(found), first=f"{model.FIRST * 1000:.0f}")
@@ -160,7 +161,8 @@ Time to the first word of a request that was blocked and is answered at home, ag
 question asked of the local model itself, which takes {first} ms to its first word. What stands
 before the last result is known, as the cloud has answered it. *translated*: Anthropic's API to
 Ollama's own and back; *straight*: a server that speaks the dialect. *CPU*: what the whole answer
-takes the node; by what *home* takes beyond *direct* and that, it has waited for its turn.
+takes the node; by what *home* takes beyond *direct* and that, it has waited for its turn. Beside
+both, memory is kept in use (`bench/awake.py`): a host that looks for idle memory would be measured.
 
 {table}
 """
