@@ -219,9 +219,11 @@ class HomeOnly:
 
     async def _so_far(self, saying: _Saying) -> Iterable[bytes]:
         """The marks that an answer would have if it ended here."""
+        texts = saying.texts()
+        if not any(texts):
+            return ()
         if saying.asked is None:
             saying.asked = await self._asked(saying.conversation)
-        texts = saying.texts()
         size = sum(map(len, texts))
         return await self._apart.run(size, self._said, saying.client, texts, saying.asked)
 

@@ -67,7 +67,7 @@ def tokens(talk: Talk) -> int:
     values = [talk.form, *(tool.parameters for tool in talk.tools)]
     values += [call.arguments for call in calls]
     # All of it in one piece: a long history is many short texts.
-    found = _thirds(b"%b\n%b" % (texts, written(values)))
+    found = _thirds(texts) + _thirds(written(values))
     return _OPENING + _MESSAGE * parts + PICTURE * pictures - (-found // 3)
 
 
@@ -98,10 +98,11 @@ def _texts(talk: Talk) -> Iterator[str]:
 
 
 def _thirds(raw: bytes) -> int:
-    weights = raw.translate(_THIRDS)
-    pieces = range(0, len(weights), _AT_ONCE)
     # The low half of Adler-32 that began at 0 is the sum of the bytes (RFC 1950, 8.2).
-    return _in_runs(raw) + sum(adler32(weights[at : at + _AT_ONCE], 0) & 0xFFFF for at in pieces)
+    return _in_runs(raw) + sum(
+        adler32(raw[at : at + _AT_ONCE].translate(_THIRDS), 0) & 0xFFFF
+        for at in range(0, len(raw), _AT_ONCE)
+    )
 
 
 def _in_runs(raw: bytes) -> int:

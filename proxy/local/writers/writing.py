@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol, assert_never
 
 from proxy.dialects.shapes import Shape
-from proxy.lazyjson import dump
+from proxy.local.estimate import written
 from proxy.local.talk import Called, Ended, Speech, Text, Thinking
 from proxy.local.writers.stops import Stops
 
@@ -112,18 +112,18 @@ class Writing:
         body += self._out(self._script.closed(ended, self._stops.found))
         if self._stream:
             return body + self._script.done
-        return self._encode(dump(self._script.whole()))
+        return self._encode(written(self._script.whole()))
 
     def keep_alive(self) -> bytes:
         """See `Writer`."""
         if not self._stream:
             return b""
         event = self._script.alive()
-        return self._comment if event is None else self._encode(dump(event))
+        return self._comment if event is None else self._encode(written(event))
 
     def _out(self, events: Iterable[Shape]) -> bytes:
         told = [*events]
-        return b"".join(self._encode(dump(event)) for event in told) if self._stream else b""
+        return b"".join(self._encode(written(event)) for event in told) if self._stream else b""
 
     def _text(self, text: str) -> Events:
         text, self._blank = self._blank + text, ""
