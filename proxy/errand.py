@@ -3,10 +3,8 @@
 Owns who is asked and with what. It must not know the client's socket or how an answer goes back.
 """
 
-import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Final
 
 from msgspec.structs import replace
 
@@ -32,8 +30,6 @@ from proxy.stay import Hearth, Stay
 from proxy.turns import Turns
 from proxy.upstream import Outbound
 from proxy.watched import watched
-
-_RUNS_CODE: Final = re.compile("code_execution").match
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,5 +243,5 @@ def _gives_ids(conversation: Conversation | None) -> bool:
     return (
         conversation.dialect == "openai_responses"
         or bool(conversation.held)
-        or any(map(_RUNS_CODE, conversation.tools))
+        or any(tool.startswith("code_execution") for tool in conversation.tools)
     )

@@ -175,9 +175,7 @@ class Workshop:
             known = dialect.known(body)
             if effort(size, 0 if known is None else len(known.raw)) <= LARGE:
                 return _opened(dialect, body, known)
-        if size <= LARGE:
-            return open_body(dialect, body)
-        return await self.apart.always(open_body, dialect, body)
+        return await self.apart.run(size, open_body, dialect, body)
 
     async def prepare(self, request: Request, document: Document) -> Outgoing:
         """Everything between a glance at the body and the socket. Raises `Refused`."""
@@ -186,10 +184,7 @@ class Workshop:
         if not looks_inside(request.leg, self.policies):
             await self.apart.run(size, self._passed, request, document)
             return Outgoing(UNASKED, document.body)
-        if size <= LARGE:
-            conversation = self._seen(request, document)
-        else:
-            conversation = await self.apart.always(self._seen, request, document)
+        conversation = await self.apart.run(size, self._seen, request, document)
         if request.met is not None:
             home = await request.met(conversation)
             conversation = structs.replace(conversation, home=home) if home else conversation
@@ -239,10 +234,9 @@ class Workshop:
             check_tools(document, request.dialect.name, self.at_home)
 
     def _policies(self, request: Request) -> Policies:
-        own, general = request.minimality, self.policies.minimality
-        if own is None or own is general or own == general:
+        if request.minimality in (None, self.policies.minimality):
             return self.policies
-        return replace(self.policies, minimality=own)
+        return replace(self.policies, minimality=request.minimality)
 
     async def _decide(self, request: Request, recalled: Recalled, policies: Policies) -> Decision:
         if request.leg is Leg.LOCAL:
