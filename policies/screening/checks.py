@@ -54,6 +54,8 @@ _KNOWN_TO_ALL = (
 _NO_PASSWORD = re.compile(rb"\d{1,5}[/,]|\$\w+$|[{\[%]\w+[}\]%]$")
 _COMMENT_MARKS = re.compile(rb"(?m)^[ \t]*(?:#|//|\*|>|;|--)+[ \t]?")
 _CODED = bytes(code for code in range(128) if chr(code).isalnum()) + b"+/"
+_LONG_LINE = re.compile(rb"[A-Za-z0-9+/]{48,}")
+_NEW_LINE = re.compile(rb"(?:\\[nr])+")
 _PEM_HEADER = re.compile(rb"(?m)^[^\n]*:[^\n]*$")
 _EXTENDED_VERSIONS = frozenset(
     bytes.fromhex(version)
@@ -196,6 +198,10 @@ def pem(value: bytes) -> bool:
     if len(body) - len(body.translate(None, _CODED)) < 64:
         return False
     if b"DEK-Info: " in body:
+        return True
+    # Behind what a log, a listing or code has on every line, the body is what is long.
+    bare = codecs.base64_any(b"".join(_LONG_LINE.findall(_NEW_LINE.sub(b"\n", body))))
+    if codecs.der_private_key(bare, partial=True):
         return True
     coded = _PEM_HEADER.sub(b"", _COMMENT_MARKS.sub(b"", body))
     if len(coded) - len(coded.translate(None, _CODED)) < 64:

@@ -59,6 +59,20 @@ _ESCAPES = (
     rb"\\[nrt\"'](?:[A-Za-z]{3,8}[^A-Za-z\\]{1,3}){3}",
     rb"(?:\\[^\n\\]{0,80}){3}\\",
 )
+_LABELS = (
+    # Words of a seed with a label or a tag on each.
+    rb"(?:[Ww]ord|[Ss]eed|[Mm]nemonic|[Pp]hrase|WORD|SEED)[ _#-]{0,2}0?1[^0-9A-Za-z]|"
+    rb"\"[Ww]ord\" ?: ?\"|<word[ >]|<string>[a-z]{3,8}</string>\s{0,16}<string>[a-z]{3,8}</string>|"
+    rb"<(?:li|string)>[\xe1\xe3-\xed][\x80-\xbf]{2}|"
+    rb"<(?:li|td|b|p|i|code|span|div)>[A-Za-z]{3,8}</[a-z]{1,4}>[^A-Za-z]{0,4}"
+    rb"<(?:li|td|b|p|i|code|span|div)>[A-Za-z]{3,8}</[a-z]{1,4}>[^A-Za-z]{0,4}"
+    rb"<(?:li|td|b|p|i|code|span|div)>[A-Za-z]{3,8}</",
+    # Cells with the number and the word; words and breaks; file and line before each word.
+    rb"<td>0?1[.)]?</td>\s*<td>[^<>\s]",
+    rb"[a-z\x80-\xff]{3}<br ?/?>\s*(?:0?2[.):]+ ?)?"
+    rb"(?:[a-z\x80-\xff]+<br ?/?>\s*(?:0?3[.):]+ ?)?[a-z\x80-\xff]{3}|[\xe1\xe3-\xed])",
+    rb":1:[^\s:]+\r?\n[^\s:]+:2:[^\s:]",
+)
 FIRST: Mapping[str, bytes] = {
     "run": RUN + rb"{24}",
     "line": rb"[A-Za-z0-9+/]{48}",
@@ -72,12 +86,7 @@ FIRST: Mapping[str, bytes] = {
     rb"[:=] ?''[A-Za-z0-9+/_-][!#-&(-+--~]{7}",
     "nul": rb"[!-~]\x00[!-~]\x00[!-~]",
     "spelled": rb"(?:[A-Za-z0-9][^A-Za-z0-9]+){15}[A-Za-z0-9]",
-    "label": rb"(?:[Ww]ord|[Ss]eed|[Mm]nemonic|[Pp]hrase|WORD|SEED)[ _#-]{0,2}0?1[^0-9A-Za-z]|"
-    rb"\"[Ww]ord\" ?: ?\"|<word[ >]|<string>[a-z]{3,8}</string>\s{0,16}<string>[a-z]{3,8}</string>|"
-    rb"<(?:li|string)>[\xe1\xe3-\xed][\x80-\xbf]{2}|"
-    rb"<(?:li|td|b|p|i|code|span|div)>[A-Za-z]{3,8}</[a-z]{1,4}>[^A-Za-z]{0,4}"
-    rb"<(?:li|td|b|p|i|code|span|div)>[A-Za-z]{3,8}</[a-z]{1,4}>[^A-Za-z]{0,4}"
-    rb"<(?:li|td|b|p|i|code|span|div)>[A-Za-z]{3,8}</",
+    "label": b"|".join(_LABELS),
 }
 JOINT = (
     # What may stand between two strings that are one: a sign or none, the end of a line and the
@@ -178,10 +187,9 @@ _QUIET = _NOTHING | {"label"}
 
 
 # Those of one kind are compiled in a third of the time one by one.
+_SEVERAL: Final = {"escape": _ESCAPES, "label": _LABELS}
 _GATES: Final = [
-    (name, each)
-    for name, expression in FIRST.items()
-    for each in (_ESCAPES if name == "escape" else (expression,))
+    (name, each) for name, expression in FIRST.items() for each in _SEVERAL.get(name, (expression,))
 ]
 
 

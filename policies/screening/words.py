@@ -52,7 +52,9 @@ _CONTEXT = re.compile(
 _LABEL = re.compile(
     rb"(?i)(?:word|seed|mnemonic|phrase)[ _#-]{0,2}\d{1,2}(?![0-9])|"
     rb"\"(?:word|index|position|number|pos|n|i|id|w)\" ?:|"
-    rb"</?(?:li|td|th|tr|b|p|i|code|span|div|word|w|string|item|entry|seed)(?: [^<>]{0,80})?>"
+    rb"</?(?:li|td|th|tr|br|b|p|i|code|span|div|word|w|string|item|entry|seed)(?: [^<>]{0,80})?/?>|"
+    # The name of the file and the number of the line before each line, as `grep` has them.
+    rb"(?m:^)[^\s:]{1,200}:\d{1,4}:"
 )
 _LABELS_APART = 96
 """Bytes from one label to the next in a row of labelled words, at most."""
@@ -65,6 +67,10 @@ _FAR_BLANKS = (b"\xe3\x80\x80", b"\xe3\x80\x81", b"\xe3\x83\xbb", b"\xef\xbc\x8c
 _FAR_ROW = LENGTHS[0] - 2
 """Words in a row that call for a closer look: a bracket or an arrow may stand at the first and at
 the last."""
+_BETWEEN_FAR = re.compile(
+    rb"[\xc2-\xcb\xce-\xdf][\x80-\xbf]|[\xe2\xee\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}"
+)
+"""Characters that no word of the Far East has: frames, arrows, quotation marks, pictures."""
 _NOT_FAR = bytes(code for code in range(256) if code not in (0xE1, *range(0xE3, 0xEE)))
 """All but the bytes one of which every word of the Far East has."""
 _RUN = bytes([1] * LENGTHS[0])
@@ -257,7 +263,7 @@ def _far(data: bytes) -> bytes:
     """Words of the Far East with blanks between them."""
     for blank in _FAR_BLANKS:
         data = data.replace(blank, b" ")
-    return data.translate(_FAR_ONLY)
+    return _BETWEEN_FAR.sub(b" ", data).translate(_FAR_ONLY)
 
 
 def _twelve(words: Sequence[bytes], listed: Container[bytes]) -> bool:

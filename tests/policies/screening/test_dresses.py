@@ -156,3 +156,75 @@ def test_a_key_is_found_behind_paths_lines_and_columns(screen):
     lines = [f"-----BEGIN {mark}", body, f"-----END {mark}"]
     text = "\n".join(f"deploy/a.yml:{n}:{n % 7 + 1}:{line}" for n, line in enumerate(lines, 12))
     assert kinds(screen, text)
+
+
+def key_block() -> str:
+    """A key of three lines and a shorter one, in the shape of RFC 8017."""
+    numbers = (b"\x02\x01\0", b"\x02\x40\x3f" + NOISE.randbytes(63), b"\x02\x03\x01\0\x01")
+    rest = b"".join(b"\x02\x20\x3f" + NOISE.randbytes(31) for _ in range(2))
+    inner = b"".join(numbers) + rest
+    body = base64.b64encode(b"\x30\x81" + bytes((len(inner),)) + inner).decode()
+    mark = "RSA PRIVATE KEY-----"
+    lines = [body[at : at + 64] for at in range(0, len(body), 64)]
+    return "\n".join((f"-----BEGIN {mark}", *lines, f"-----END {mark}"))
+
+
+BEFORE_LINES: dict[str, Callable[[int, str], str]] = {
+    "log": lambda n, line: f"2026-11-30T10:00:0{n}.123456789Z {line}",
+    "services": lambda n, line: f"web-{n}  | {line}",
+    "blame": lambda n, line: f"1a2b3c4d (Bob 2026-01-02 {n}) {line}",
+    "code": lambda n, line: f'    "{line}\\n" +',
+    "PHP": lambda n, line: f"    . '{line}\\n'",
+}
+
+
+@pytest.mark.parametrize("dress", BEFORE_LINES)
+def test_a_key_block_is_found_behind_what_stands_on_every_line(screen, dress):
+    """Times, names of services, authors; a string of code for each line, with its escape."""
+    lines = key_block().split("\n")
+    text = "\n".join(BEFORE_LINES[dress](n, line) for n, line in enumerate(lines))
+    assert kinds(screen, text) == {"pem_private_key"}
+
+
+SEPARATED: dict[str, Callable[[list[str]], str]] = {
+    "table": lambda words: "".join(
+        f"<tr><td>{n}</td><td>{word}</td></tr>" for n, word in enumerate(words, 1)
+    ),
+    "breaks": lambda words: "<br>".join(words),
+    "numbers and breaks": lambda words: "<br/>\n".join(
+        f"{n}. {word}" for n, word in enumerate(words, 1)
+    ),
+    "grep": lambda words: "\n".join(f"notes/w.txt:{n}:{word}" for n, word in enumerate(words, 1)),
+    "frame": lambda words: "\n".join(
+        f"\u2502 {n:2d} \u2502 {word} \u2502" for n, word in enumerate(words, 1)
+    ),
+    "arrows": lambda words: " \u2192 ".join(words),
+    "quotes": lambda words: ", ".join(f"\u201c{word}\u201d" for word in words),
+}
+
+
+@pytest.mark.parametrize("dress", SEPARATED)
+@pytest.mark.parametrize("language", ["english", "french", "japanese", "korean"])
+def test_words_are_found_whatever_stands_between_them(screen, dress, language):
+    """Cells and breaks of pages, file and line as `grep` has them, frames, arrows and quotes."""
+    words = Mnemonic(language).to_mnemonic(NOISE.randbytes(16)).replace("\u3000", " ").split(" ")
+    assert kinds(screen, SEPARATED[dress](words)) == {"bip39"}
+
+
+def test_lists_of_other_words_in_the_same_dress_are_none(screen):
+    """Cells, breaks and listings hold common words all day."""
+    words = ["about", "across", "zebra", "able", "open", "the", "file", "of", "text", "and"] * 2
+    for dress in SEPARATED.values():
+        assert kinds(screen, dress(words)) == set()
+
+
+@pytest.mark.parametrize("language", ["Swift", "Kotlin"])
+def test_a_constant_with_its_type_is_found(screen, language):
+    """The type stands between name and value."""
+    word = {"Swift": "let", "Kotlin": "val"}[language]
+    assert kinds(screen, f'{word} apiKey: String = "{PASSWORD}"') == {"dotenv"}
+
+
+def test_the_environment_of_a_process_is_found(screen):
+    """As the kernel has it: a zero byte behind each value."""
+    assert kinds(screen, f"PATH=/bin\0DB_PASSWORD={PASSWORD}\0HOME=/") == {"dotenv"}
