@@ -27,6 +27,16 @@ _LAST: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
 )
 """Types of events behind which nothing comes."""
 
+_SAID: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "anthropic_messages": "content",
+        "openai_chat": "choices",
+        "openai_responses": "output",
+    }
+)
+"""The list in a whole answer that holds what is said. Some servers tell a failure with status 200,
+and the SDKs take every object for an answer."""
+
 _DONE: Final = "[DONE]"
 _ENDS: Final = (b"\n\n", b"\r\r", b"\n\r\n")
 
@@ -49,6 +59,7 @@ class Entire:
         broken: Callable[[str], Refused],
     ) -> None:
         self._last = _LAST.get(dialect, frozenset())
+        self._said = _SAID[dialect]
         self._stream = stream
         self._told, self._late, self._broken = told, late, broken
         self._texts = Texts()
@@ -100,7 +111,9 @@ class Entire:
         if not self._stream:
             return self._is_whole(event.data)
         if event.data.strip() == _DONE:
-            self._ended = True
+            # Some servers say so behind a failure, of which they tell in a form of their own.
+            if not self._ended:
+                raise self._broken("its answer broke off")
             return True
         try:
             value = msgspec.json.decode(event.data)
@@ -119,7 +132,7 @@ class Entire:
             value = plain(data)
         except (ValueError, RecursionError):
             value = None
-        if not isinstance(value, dict):
+        if not isinstance(value, dict) or not isinstance(value.get(self._said), list):
             raise self._broken("it said something that cannot be read")
         self._texts.add(value)
         self._ended = True

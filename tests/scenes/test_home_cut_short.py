@@ -45,6 +45,12 @@ def failing(how: str, dialect: str, *, stream: bool) -> Reply | Fault:
             return Reply(307, (("location", "http://127.0.0.1:9/v1/x"),))
         case "a page":
             return Reply(200, (("content-type", "text/html"),), (b"<html>",))
+        case "a failure with status 200":
+            failed = {"error": {"message": "model unloaded", "code": 500}}
+            return Reply.stream((b"data: [DONE]\n\n",)) if stream else Reply.of(failed)
+        case "half of it, and its last word":
+            done = b"data: [DONE]\n\n"
+            return Reply.stream((first, done)) if stream else Reply.of({"object": "error"})
         case "the other form":
             return whole(dialect) if stream else Reply.stream(events(dialect))
         case "nothing":
@@ -65,6 +71,8 @@ HOW = (
     "out of memory",
     "it redirects",
     "a page",
+    "a failure with status 200",
+    "half of it, and its last word",
     "the other form",
     "nothing",
     "half of it",

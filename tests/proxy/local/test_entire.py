@@ -122,9 +122,47 @@ async def test_half_an_event_is_none() -> None:
     with pytest.raises(Refused, match="home-unavailable"):
         reading.end()
     reading = Reading("openai_chat")
-    reading.feed(sse(CHUNK, "[DONE]").rstrip())
+    reading.feed(sse(CHUNK, STOP, "[DONE]").rstrip())
     assert reading.end() == b""
     assert reading.told == [["Hi."]]
+
+
+TOLD_OTHERWISE = {
+    "nothing": b"",
+    "no reason": sse(CHUNK),
+    "as vLLM did": sse(CHUNK, {"object": "error", "message": "no", "code": 500}),
+    "as llama.cpp did": sse(CHUNK) + b'error: {"code": 500, "message": "no"}\n\n',
+}
+
+
+@pytest.mark.parametrize("dialect", ["openai_chat", "openai_responses", "anthropic_messages"])
+@pytest.mark.parametrize("how", TOLD_OTHERWISE)
+async def test_done_alone_is_no_end(how: str, dialect: str) -> None:
+    """Some servers write it behind a failure as well, of which they tell in forms of their own."""
+    reading = Reading(dialect)
+    assert reading.feed(TOLD_OTHERWISE[how]) == TOLD_OTHERWISE[how]
+    with pytest.raises(Refused, match="home-unavailable"):
+        reading.feed(sse("[DONE]"))
+    assert reading.told == []
+
+
+FAILURES: tuple[Any, ...] = (
+    {},
+    {"error": "Unexpected endpoint or method."},
+    {"error": {"message": "no", "code": 500}},
+    {"object": "error", "message": "no", "code": 500, "choices": None},
+)
+
+
+@pytest.mark.parametrize("dialect", ["openai_chat", "openai_responses", "anthropic_messages"])
+@pytest.mark.parametrize("body", FAILURES)
+async def test_a_failure_with_status_200_is_no_answer(body: Any, dialect: str) -> None:
+    """The SDKs would take it for one in which everything is missing."""
+    reading = Reading(dialect, "")
+    reading.feed(json.dumps(body).encode())
+    with pytest.raises(Refused, match="home-unavailable"):
+        reading.end(), reading.entire.end()
+    assert reading.told == []
 
 
 @pytest.mark.parametrize("body", [b"", b"[1]", b'{"a": ', b"<html>", b"[" * 200_000])
