@@ -1,9 +1,13 @@
 """What a request that stays at home is answered with: the question, and how the server is asked.
 
-Owns the value and the one way to the local server. It must not know what is made of its answer.
+Owns the value, the one way to the local server, and what is told of a failure that has a status.
+It must not know what is made of its answer.
 """
 
+import asyncio
+import json
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from typing import Final
 
 from msgspec import Struct
@@ -11,8 +15,10 @@ from msgspec import Struct
 from proxy.answer import Answer
 from proxy.config import UpstreamSettings
 from proxy.dialects import Dialect
+from proxy.errors import Refused
 from proxy.failures import gone
 from proxy.lazyjson import Document
+from proxy.local.heard import shown
 from proxy.local.spoken import Lost
 from proxy.upstream import Outbound
 
@@ -21,6 +27,12 @@ HOLD: Final = 4.0
 
 QUIET: Final = 15.0
 """Seconds of silence after which a stream gets a sign of life (wire.md 5.4)."""
+
+WORDS: Final = 1.0
+"""Seconds in which a server that fails tells why, behind its status."""
+
+_LONGEST: Final = 8_192
+"""Bytes of that which are read."""
 
 Told = Callable[[Sequence[str]], Awaitable[None]]
 """Told the texts of an answer before its end goes out. May raise `Refused`."""
@@ -85,5 +97,32 @@ async def ask(
     )
     if answer.status == 200 and not answer.coded:
         return answer
-    answer.close()
-    raise gone(asked.upstream, f"it answered with status {answer.status}")
+    try:
+        raise gone(asked.upstream, await _why(answer))
+    finally:
+        answer.close()
+
+
+async def _why(answer: Answer) -> str:
+    """The status, and the server's own words where it has some: that a model is too large for the
+    memory stands nowhere else."""
+    told = f"it answered with status {answer.status}"
+    body = bytearray()
+    with suppress(TimeoutError, Refused):
+        async with asyncio.timeout(WORDS):
+            async for chunk in answer.chunks:
+                body += chunk
+                if len(body) > _LONGEST:
+                    return told
+    words = "" if answer.coded else shown(_error(bytes(body)))
+    return f"{told} and says {words}" if words else told
+
+
+def _error(body: bytes) -> object:
+    """Where Ollama has its words, and where those stand that speak OpenAI's or Anthropic's."""
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    error = value.get("error", value) if isinstance(value, dict) else None
+    return error.get("message") if isinstance(error, dict) else error

@@ -86,12 +86,17 @@ class Heard:
 
 
 def failure(said: object) -> Refused:
-    """The refusal for a server that `said` in an error what went wrong, in its own words. Of these
-    only the beginning is told, up to where it may go on in the words of a body."""
-    # SECURITY: nothing behind a mark that may begin a quote of what the model wrote.
-    shown = _SHOWN.match(said.strip()) if isinstance(said, str) else None
-    words = shown[0].strip(" ,.:;_%-") if shown is not None else ""
+    """The refusal for a server that `said` in an error what went wrong, in its own words."""
+    words = shown(said)
     return _failed(f"it says {words}" if words else "it failed")
+
+
+def shown(said: object) -> str:
+    """Of a server's words about a failure the beginning, up to where it may go on in the words of
+    a body; empty where there is none."""
+    # SECURITY: nothing behind a mark that may begin a quote of what the model wrote.
+    begins = _SHOWN.match(said.strip()) if isinstance(said, str) else None
+    return begins[0].strip(" ,.:;_%-") if begins is not None else ""
 
 
 def _failed(reason: str) -> Refused:

@@ -1,5 +1,6 @@
 """The one way to the local server."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from typing import Any, cast
 
@@ -63,3 +64,49 @@ async def test_nothing_but_a_success_is_an_answer(status: int, coded: bool) -> N
 def test_what_is_asked_is_in_no_repr() -> None:
     """It holds what must not leave."""
     assert repr(ASKED) == "<Asked of home>"
+
+
+async def chunks(*parts: bytes | float | Exception) -> AsyncIterator[bytes]:
+    for part in parts:
+        match part:
+            case bytes():
+                yield part
+            case float():
+                await asyncio.sleep(part)
+            case _:
+                raise part
+
+
+OOM = "model requires more system memory"
+BROKEN = Refused("home-unavailable", upstream="home", reason="it broke off")
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ((f'{{"error": "{OOM} (9.1 GiB) than'.encode(), b' is available"}'), OOM),
+        ((f'{{"error": {{"message": "{OOM}", "code": 500}}}}'.encode(),), OOM),
+        ((f'{{"type": "error", "error": {{"message": "{OOM}"}}}}'.encode(),), OOM),
+        ((f'{{"object": "error", "message": "{OOM}"}}'.encode(),), OOM),
+        ((b'{"error": "cannot parse \'a key\'"}',), "cannot parse"),
+        ((b'{"error": "', b"a" * 9_000, b'"}'), ""),
+        ((b'{"error": "late"', 9.0, b"}"), ""),
+        ((b'{"error": "half', BROKEN), ""),
+        ((b'["error"]',), ""),
+        ((b"[" * 4_000,), ""),
+        ((b"<html>",), ""),
+        ((), ""),
+    ],
+)
+async def test_a_server_that_fails_says_why(
+    said: tuple[Any, ...], told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As far as it may be told and comes at once; it is closed behind it."""
+    monkeypatch.setattr("proxy.local.asking.WORDS", 0.05)
+    closed: list[bool] = []
+    answer = Answer(500, (), chunks(*said), close=lambda: closed.append(True))
+    with pytest.raises(Refused) as caught:
+        await ask(cast(Any, Outbound(answer)), ASKED, "/", (), b"")
+    reason = "it answered with status 500" + (f" and says {told}" if told else "")
+    assert caught.value.facts == {"upstream": "home", "reason": reason}
+    assert closed == [True]
