@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 
 from policies.screening import decode, spellings, views
 from policies.screening.curve import is_pair
-from policies.screening.mending import unwrapped
 from policies.screening.signs import Sentry, Signs
 from policies.screening.words import Words
 from policies.screening.work import Work
@@ -48,7 +47,7 @@ Kind = tuple[str, str]
 
 _VIEWS = (
     *("halved", "cleaned", "quoted", "unescaped", "unescaped", "unescaped", "cleaned"),
-    *("alike", "nuls", "lines", "joined", "unwrapped", "spelled", "numbered", "dumped"),
+    *("alike", "nuls", "lines", "joined", "spelled", "numbered", "dumped"),
 )
 """From the outermost on: what a view shows is looked at in those after it, so that their number
 does not multiply. Escapes are undone three times, as JSON in JSON has them."""
@@ -175,9 +174,6 @@ class Reading:
                 return views.lines(data, seen, work)
             case "joined":
                 return views.joined(data, signs.joints, work)
-            case "unwrapped":
-                made = unwrapped(data, work) if signs.broken else ()
-                return (b"\n".join(made),)
             case "dumped":
                 return self._named(views.dumped(data, seen, work))
             case "numbered":

@@ -116,9 +116,7 @@ class Sieve:
 
     def _anchored(self, joined: Joined, sifted: Sifted) -> None:
         hits: defaultdict[int, list[tuple[Rule, int]]] = defaultdict(list)
-        signs = self.sentry.ruled(joined.data)
-        sifted.kept.update(joined.number(end - 1) for end in signs.broken)
-        for rule, at in signs.hits:
+        for rule, at in self.sentry.ruled(joined.data).hits:
             number = joined.number(at)
             hits[number].append((rule, at - joined.start(number)))
             if rule.sure and joined.near_an_end(at, rule.back, rule.reach):

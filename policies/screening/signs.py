@@ -13,7 +13,6 @@ from typing import Final
 
 from policies.screening.corpus import Corpus
 from policies.screening.engine import Pattern, build
-from policies.screening.mending import BROKEN
 from policies.screening.rules import Rule
 
 RUN = rb"[A-Za-z0-9+/_-]"
@@ -160,22 +159,20 @@ _NEAR: Final = 256
 class Signs:
     """What stands in a text. `hits`: a rule that may hold, and where its anchor stands. `joints`:
     where the second quotation mark of two strings that code puts together ends, or a line goes on.
-    `broken`: where a line ends that may break off a value. `denied`: an entry of the deny corpus.
-    `words`: there may be a run of words from a list; None
+    `denied`: an entry of the deny corpus. `words`: there may be a run of words from a list; None
     while nobody asked.
     """
 
     hits: list[tuple[Rule, int]] = field(default_factory=list)
     seen: set[str] = field(default_factory=set)
     joints: list[int] = field(default_factory=list)
-    broken: list[int] = field(default_factory=list)
     denied: bool = False
     words: bool | None = None
 
     @property
     def plain(self) -> bool:
         """Nothing calls for a slower pass, words aside."""
-        return not (self.hits or self.denied or self.joints or self.broken) and self.seen <= _QUIET
+        return not (self.hits or self.denied or self.joints) and self.seen <= _QUIET
 
     @property
     def coded(self) -> bool:
@@ -203,7 +200,6 @@ def _tables(rules: Sequence[Rule]) -> dict[str, list[Pattern]]:
         "first": [
             *(pattern for rule in rules if not rule.in_run for pattern, _ in rule.patterns()),
             Pattern(then=b"[A-Za-z0-9]{%d}" % LONG_WORD, once=True),
-            *(Pattern(then=expression) for expression in BROKEN),
         ],
         "rows": [pattern for rule in rules if rule.in_run for pattern, _ in rule.patterns()],
         "gates": [Pattern(then=JOINT), *gates],
@@ -284,8 +280,6 @@ class Sentry:
         for number, end in self._first.anchors(data):
             if number == len(self._rules):
                 signs.hits += self._in_rows(data)
-            elif number > len(self._rules):
-                signs.broken.append(end)
             else:
                 rule, behind = self._rules[number]
                 signs.hits.append((rule, end - behind))

@@ -14,7 +14,6 @@ from mnemonic import Mnemonic
 
 from policies.conversation import Strand
 from policies.screening import Screen
-from tests.policies.screening.laid import laid
 
 NOISE = random.Random(20261130)
 FAR = ("japanese", "korean", "chinese_simplified", "chinese_traditional")
@@ -229,53 +228,3 @@ def test_a_constant_with_its_type_is_found(screen, language):
 def test_the_environment_of_a_process_is_found(screen):
     """As the kernel has it: a zero byte behind each value."""
     assert kinds(screen, f"PATH=/bin\0DB_PASSWORD={PASSWORD}\0HOME=/") == {"dotenv"}
-
-
-def in_lines(text: str, width: int) -> str:
-    return "\n".join(text[at : at + width] for at in range(0, len(text), width))
-
-
-LEAD = "2026-11-30 10:00:00 the service has started with the value "
-LONG_KEYS = {
-    "anthropic": KEY,
-    "groq": "gsk_" + token(52),
-    "xai": "xai-" + token(80),
-    "openrouter": "sk-or-" + "v1-" + token(64, "0123456789abcdef"),
-    "gcp_oauth": "ya29" + ".a0A" + token(100),
-}
-
-
-@pytest.mark.parametrize("kind", LONG_KEYS)
-@pytest.mark.parametrize("width", [72, 80])
-def test_a_key_is_found_that_a_terminal_broke_off(screen, kind, width):
-    """A first piece of a dozen characters, the rest in the lines that follow: bare, in a quotation,
-    behind numbers, in a frame."""
-    lines = in_lines(LEAD + LONG_KEYS[kind], width).split("\n")
-    assert kind in kinds(screen, "\n".join(lines))
-    assert kind in kinds(screen, "\r\n".join(lines) + "\r\nand so on")
-    assert kind in kinds(screen, "\n".join(f"> {line}" for line in lines))
-    assert kind in kinds(screen, "\n".join(f"{n:6d}\t{line}" for n, line in enumerate(lines, 1)))
-    frame = "\n".join(f"\u2502 {line.ljust(width)} \u2502" for line in lines)
-    assert kind in kinds(screen, frame)
-    assert kind in kinds(screen, json.dumps({"out": "a\n" + "\n".join(lines)}))
-
-
-def test_a_broken_key_is_found_in_a_request(screen):
-    """Where all strings are looked at side by side first."""
-    text = in_lines(LEAD + LONG_KEYS["groq"], 80)
-    pieces = laid({0: [Strand(("content",), "nothing")], 1: [Strand(("content",), text)]})
-    assert set(screen.suspects(pieces, {0, 1}).alone) == {1}
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "gsk_\n" + token(52),
-        LEAD + "these begin with gsk_\n\n" + token(52),
-        LEAD + "these begin with gsk_\nin all of the files that there are",
-        LEAD + "gsk_" + token(10) + "\n" + "\n".join(token(2) for _ in range(12)),
-    ],
-)
-def test_what_only_stands_at_the_end_of_a_line_is_no_key(screen, text):
-    """A short line ends where its writer ended it; a blank line or a word goes on with nothing."""
-    assert kinds(screen, text) == set()

@@ -44,7 +44,7 @@ def test_rows_tell_what_the_whole_tells(whole, data):
 @given(data=st.data())
 def test_what_is_said_to_be_in_a_run_is(rule, data):
     """Property: a long word stands in every instance, and what is round it is not cut off."""
-    made = data.draw(st.from_regex(rule.trigger, fullmatch=True))
+    made = data.draw(st.from_regex(rule.trigger))
     (start, row), *_ = signs.rows(b" " * 99 + made + b" " * 99)
     assert start < 99
     assert made in row
