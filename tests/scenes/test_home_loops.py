@@ -12,8 +12,8 @@ from proxy.demo.upstream import Recorded, Reply
 from tests.scenes import bodies
 from tests.scenes.bodies import PATHS
 from tests.scenes.hearth import SAID, Home, at_home, calls, words
-from tests.scenes.staging import echo
 from tests.scenes.test_fallback import text_of
+from tests.scenes.test_home_waiting import whole
 from tests.scenes.test_loops import AGENTS, tools_off, with_limits
 from tests.scenes.turns import TURNS, one
 
@@ -73,7 +73,7 @@ async def test_a_server_at_home_that_speaks_the_dialect_is_asked_without_tools(
 ) -> None:
     """In the words of its dialect, tools declared as they were; and then not any more."""
     family = "anthropic" if dialect == "anthropic_messages" else "openai"
-    async with at_home(script=echo, speaks=[family], prefer=prefer) as stage:
+    async with at_home(script=lambda _: whole(dialect), speaks=[family], prefer=prefer) as stage:
         for count in (7, 8, 9):
             body = rounds(dialect, count, prefer, stream=False)
             answer = await stage.post(PATHS[dialect], body)
