@@ -52,6 +52,8 @@ _LEANING: Final = ("file_id", "audio", "item_reference")
 """What a message may lean on, by the words of `Conversation.held`. Tools that do are a vendor's."""
 
 _ANY: Final = {"any", "required"}
+_DECLARING: Final = {"additional_tools", "tool_search_output"}
+"""Items of Responses that bring tools."""
 _NOTHING: Final = (b"null", b'""')
 
 
@@ -81,7 +83,7 @@ def _edits(dialect: str, document: Document, model: str) -> list[Edit]:
     edits += (Remove((key,)) for key, _ in root.members() if key in _ONLY_VENDORS[dialect])
     away: set[str] = set()
     left = 0
-    for tools in _lists(root):
+    for tools in _lists(root, dialect):
         left += _stripped(tools, dialect, away, edits)
     choice = root.get("tool_choice")
     if choice is not None and away:
@@ -104,28 +106,41 @@ def _refuse(dialect: str, root: Node) -> None:
         refuse_held("thread")
 
 
-def _lists(root: Node) -> Iterator[Node]:
-    """Where tools are declared: at the top, and inside the input of Responses."""
+def _lists(root: Node, dialect: str) -> Iterator[Node]:
+    """Where tools are declared: at the top, inside the input of Responses, in a namespace."""
+    for tools in _declared(root):
+        yield tools
+        stay = (tool for tool in tools.items() if _is_clients(tool, dialect))
+        yield from filter(None, map(_inside, stay))
+
+
+def _inside(tool: Node) -> Node | None:
+    """The tools of a namespace."""
+    return tool.get("tools") if tool.get_text("type") == "namespace" else None
+
+
+def _declared(root: Node) -> Iterator[Node]:
     if (tools := root.get("tools")) is not None:
         yield tools
     given = root.get("input")
     for item in () if given is None else given.items():
-        inner = item.get("tools") if item.get_text("type") == "additional_tools" else None
+        inner = item.get("tools") if item.get_text("type") in _DECLARING else None
         if inner is not None:
             yield inner
 
 
 def _stripped(tools: Node, dialect: str, away: set[str], edits: list[Edit]) -> int:
-    """How many tools stay of this list; edits take the others out, their names join `away`."""
+    """How many tools stay of this list, namespaces aside; edits take the others out, their names
+    join `away`."""
     gone = [tool for tool in tools.items() if not _is_clients(tool, dialect)]
     for tool in gone:
         away.update(filter(None, (tool.get_text("name"), tool.get_text("type"))))
-    left = len(tools.items()) - len(gone)
-    if gone and not left and len(tools.address) == 1:
+    kept = [tool for tool in tools.items() if tool not in gone]
+    if gone and not kept and len(tools.address) == 1:
         edits.append(Remove(tools.address))
     else:
         edits += (Remove(tool.address) for tool in gone)
-    return left
+    return sum(_inside(tool) is None for tool in kept)
 
 
 def _is_clients(tool: Node, dialect: str) -> bool:

@@ -11,6 +11,13 @@ from proxy.local.straight import straight
 from tests.wire.filling import dialect_of, filled, names
 
 SEARCH = '{"type":"web_search_20250305","name":"web_search"}'
+LOOK = '{"type":"function","name":"look"}'
+WEB_FIRST = f'{{"type":"web_search"}},{LOOK}'
+INSIDE = '[{"type":"namespace","name":"n","tools":[%s]}]'
+IN_MCP = INSIDE % '{"type":"mcp"}'
+DECLARED = (
+    f'{{"model":"%s","input":[{{"type":"tool_search_output","tools":{INSIDE}}}],"tools":{INSIDE}}}'
+)
 BASH = '{"name" : "Bash", "input_schema":{"type":"object","maximum":1e5}}'
 
 
@@ -60,6 +67,11 @@ def sent(dialect: str, body: str) -> str:
         ),
         (
             "openai_responses",
+            DECLARED % ("m", WEB_FIRST, WEB_FIRST),
+            DECLARED % ("qwen3:8b", LOOK, LOOK),
+        ),
+        (
+            "openai_responses",
             '{"model":"m","input":"hi","previous_response_id":null,"conversation":""}',
             '{"model":"qwen3:8b","input":"hi","previous_response_id":null,"conversation":""}',
         ),
@@ -87,6 +99,7 @@ def test_only_model_server_tools_and_members_of_vendors_change(
         ("anthropic_messages", f'{{"tools":[{SEARCH}],"tool_choice":{{"type":"any"}}}}'),
         ("openai_responses", '{"tools":[{"type":"web_search"}],"tool_choice":"required"}'),
         ("openai_responses", '{"tools":[{"type":"mcp"}],"tool_choice":{"type":"mcp"}}'),
+        ("openai_responses", f'{{"tools":{IN_MCP},"tool_choice":"required"}}'),
         ("openai_responses", '{"previous_response_id":"resp_1"}'),
         ("openai_responses", '{"conversation":{"id":"conv_1"}}'),
         ("openai_responses", '{"prompt":{"id":"pmpt_1"}}'),
