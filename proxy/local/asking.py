@@ -115,7 +115,8 @@ async def _why(answer: Answer) -> str:
                 if len(body) > _LONGEST:
                     return told
     words = "" if answer.coded else shown(_error(bytes(body)))
-    return f"{told} and says {words}" if words else told
+    # One word is what stood before a quote, and says nothing.
+    return f"{told} and says {words}" if " " in words else told
 
 
 def _error(body: bytes) -> object:

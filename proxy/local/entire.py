@@ -124,8 +124,19 @@ class Entire:
         self._texts.add(value)
         kind = value.get("type") if isinstance(value, dict) else None
         # Some servers of the Chat dialect leave its last word out.
-        self._ended = self._ended or kind in self._last or _is_finished(value)
+        self._ended = self._ended or kind in self._last or self._is_finished(value)
         return kind in self._last
+
+    def _is_finished(self, value: Any) -> bool:
+        """A reason to finish, or a failure where the SDK raises it without a name of its event;
+        that of Anthropic passes over those."""
+        match value:
+            case {"choices": [*choices]}:
+                return any(isinstance(c, dict) and c.get("finish_reason") for c in choices)
+            case {"error": error}:
+                return bool(error) and self._said != "content"
+            case _:
+                return False
 
     def _is_whole(self, data: str) -> bool:
         try:
@@ -137,13 +148,3 @@ class Entire:
         self._texts.add(value)
         self._ended = True
         return True
-
-
-def _is_finished(value: Any) -> bool:
-    match value:
-        case {"choices": [*choices]}:
-            return any(isinstance(c, dict) and c.get("finish_reason") for c in choices)
-        case {"error": error}:
-            return bool(error)
-        case _:
-            return False

@@ -89,6 +89,7 @@ BROKEN = Refused("home-unavailable", upstream="home", reason="it broke off")
         ((f'{{"type": "error", "error": {{"message": "{OOM}"}}}}'.encode(),), OOM),
         ((f'{{"object": "error", "message": "{OOM}"}}'.encode(),), OOM),
         ((b'{"error": "cannot parse \'a key\'"}',), "cannot parse"),
+        ((b'{"error": "model \'m\' not found"}',), ""),
         ((b'{"error": "', b"a" * 9_000, b'"}'), ""),
         ((b'{"error": "late"', 9.0, b"}"), ""),
         ((b'{"error": "half', BROKEN), ""),

@@ -114,6 +114,14 @@ async def test_an_error_of_a_chat_is_its_end() -> None:
     assert list(reading.entire.end()) == []
 
 
+async def test_an_error_without_a_name_is_no_end_of_a_message() -> None:
+    """Anthropic's SDK passes over such events, and takes what came before for the whole."""
+    reading = Reading("anthropic_messages")
+    reading.feed(sse(DELTA, {"error": {"message": "no"}}))
+    with pytest.raises(Refused, match="home-unavailable"):
+        reading.entire.end()
+
+
 async def test_half_an_event_is_none() -> None:
     """The last one, cut. What is no JSON but whole is the server's to answer for."""
     reading = Reading("openai_chat")
